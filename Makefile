@@ -1,0 +1,49 @@
+# Each target is one or two plain commands; README.md lists them for machines without make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup notebooks book lab grade test test-long lint bench demo clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+.venv/.ready: requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --requirement requirements.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	touch .venv/.ready
+
+setup: .venv/.ready  ## the environment, in .venv
+
+notebooks: setup  ## solutions/ -> notebooks/ and the learner's side of the checks
+	$(BIN)/python -m autograder release
+
+book: setup      ## the HTML book, from clean, warnings are errors
+	$(BIN)/jupyter-book build --all -W --keep-going .
+
+lab: setup       ## your own copies in work/, opened in JupyterLab
+	$(BIN)/python -m autograder work
+	$(BIN)/jupyter lab --notebook-dir work
+
+grade: setup     ## grade your own copies in work/
+	$(BIN)/python -m autograder grade-work
+
+demo: setup      ## everything once: notebooks, book, a sample class graded
+	$(BIN)/python -m autograder demo
+
+lint: setup      ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+test: lint       ## what must stay true
+	$(BIN)/python -m pytest -n 2 -m "not long"
+
+test-long: setup ## the same, whole
+	$(BIN)/python -m pytest -n 2
+
+bench: setup     ## speed, side by side
+	$(BIN)/python -m tests.bench
+
+clean:           ## removes what is generated and not committed; never work/
+	rm -rf _build autograder/submitted autograder/autograded autograder/feedback autograder/gradebook.db

@@ -1,0 +1,50 @@
+"""Where the parts of the course lie, and which chapters it has."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "solutions"
+NOTEBOOKS = ROOT / "notebooks"
+WORK = ROOT / "work"
+BUILD = ROOT / "_build"
+VISIBLE = ROOT / "autograder" / "visible"
+SUBMITTED = ROOT / "autograder" / "submitted"
+AUTOGRADED = ROOT / "autograder" / "autograded"
+FEEDBACK = ROOT / "autograder" / "feedback"
+GRADEBOOK = ROOT / "autograder" / "gradebook.db"
+SEED_KEY = ROOT / "autograder" / "seed.key"
+
+
+class CourseError(Exception):
+    """Something that a person can put right; its message says what was wrong and what to do."""
+
+
+def chapters():
+    """Return the stems of the chapters that have exercises, in the order of `_toc.yml`."""
+    import yaml  # here, because a learner's `check` imports this module and has no use for it
+
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    stems = [page.removeprefix("book/") for page in pages if page.startswith("book/ch")]
+    return [stem for stem in stems if source_of(stem).exists()]
+
+
+def source_of(stem):
+    """Return the path of a chapter's reference, from which its notebook is made."""
+    return SOURCES / f"{stem}.py"
+
+
+def notebook_of(stem):
+    """Return the path of a chapter's released notebook."""
+    return NOTEBOOKS / stem / f"{stem}.ipynb"
+
+
+def require_chapter(stem):
+    """Return `stem` if it is a chapter with exercises.
+
+    Raises:
+        CourseError: if it is not; the message lists those that are.
+    """
+    if stem not in chapters():
+        raise CourseError(f"there is no chapter {stem!r}; there are: {', '.join(chapters())}")
+    return stem

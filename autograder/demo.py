@@ -1,0 +1,81 @@
+"""`make demo`: the main job, once, on a class of five invented learners."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+
+from autograder.course import BUILD, ROOT, CourseError, chapters
+from autograder.release import release
+from autograder.report import rows_of, table
+from autograder.sample_class import LEARNERS, STEM, write_sample_class
+
+SAMPLE = BUILD / "sample"
+BIN = Path(sys.executable).parent
+
+
+def demo():
+    """Release the notebooks, build the book, grade the sample class, and say where everything lies."""
+    started = time.monotonic()
+    step(1, "Notebooks from solutions/")
+    for stem in chapters():
+        print(f"      {release(stem).relative_to(ROOT)}", flush=True)
+    step(2, "The book (a minute or two)")
+    run([BIN / "jupyter-book", "build", "--all", "-W", "--keep-going", "."], show=r"(reading sources|writing output)\.\.\. \[ *(\d+)%\]")
+    step(3, f"A sample class of {len(LEARNERS)} hands in {STEM}")
+    shutil.rmtree(SAMPLE, ignore_errors=True)
+    write_sample_class(SAMPLE / "submitted")
+    step(4, "nbgrader autograde")
+    run([BIN / "nbgrader", "autograde", STEM, *sample_folders()], show=r"Autograding .*/autograded/([^/]+)/")
+    step(5, "nbgrader generate_feedback")
+    run([BIN / "nbgrader", "generate_feedback", STEM, *sample_folders()], show=r"Converting notebook .*/autograded/([^/]+)/")
+    print(f"\n{table(sample_rows())}\n")
+    book, feedback = BUILD / "html" / "index.html", SAMPLE / "feedback" / "bruno" / STEM / f"{STEM}.html"
+    print(f"Done in {time.monotonic() - started:.0f} s. Elena's code never returns: her notebook took the time limits, and only her points.")
+    print(f"  The book:      {book.relative_to(ROOT)}\n  A feedback:    {feedback.relative_to(ROOT)}")
+    print(f"Open either in a browser, for example with: python3 -m webbrowser -t {book.as_uri()}")
+    print("Next: `make lab` opens your own copies of the notebooks, `make grade` grades them.")
+
+
+def sample_folders():
+    """Return the options that keep the sample class apart from a real one."""
+    folders = [f"--CourseDirectory.{name}_directory={SAMPLE / name}" for name in ("submitted", "autograded", "feedback")]
+    return [*folders, f"--CourseDirectory.db_url=sqlite:///{SAMPLE / 'gradebook.db'}"]
+
+
+def sample_rows():
+    """Return the rows of the table, learner by learner."""
+    rows = []
+    for learner in LEARNERS:
+        path = SAMPLE / "autograded" / learner / STEM / f"{STEM}.ipynb"
+        rows += rows_of(learner, nbformat.read(path, as_version=4))
+    return rows
+
+
+def step(number, title):
+    print(f"\n[{number}/5] {title}", flush=True)
+
+
+def run(command, show):
+    """Run a command from the root, showing the parts of its output that match; if it fails, show the rest.
+
+    Raises:
+        CourseError: if the command fails.
+    """
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    lines, shown = [], None
+    for line in process.stdout:
+        lines.append(line)
+        matches = re.findall(show, line)
+        if matches and matches[-1] != shown:
+            shown = matches[-1]
+            print(f"      {' '.join(shown) if isinstance(shown, tuple) else shown}", flush=True)
+    if process.wait():
+        print("".join(lines[-40:]), file=sys.stderr)
+        raise CourseError(f"{Path(command[0]).name} {command[1]} failed; the end of its output stands above")

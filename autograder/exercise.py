@@ -1,0 +1,148 @@
+"""What an author declares of an exercise, and how it becomes cases with numbers in them.
+
+`autograder/checks/chNN_x.py` holds a tuple `EXERCISES` of `Exercise`s. A `Case` draws its inputs at random, so an exercise is a family
+of questions: a seed makes it into `PreparedCase`s, with the inputs, what the reference answers, and what each known misconception would
+answer. The public seed makes the cases that a learner's `check` runs; a secret one makes those that a grade rests on.
+"""
+
+import hashlib
+import hmac
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autograder.probes import PROBES, observe, returned
+from autograder.wire import decode, encode, plain
+
+PUBLIC_SEED = b"the visible cases"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family of questions to one exercise.
+
+    Args:
+        title: what a right answer does here, in the learner's words: "rows of a matrix each sum to 1".
+        inputs: `inputs(rng) -> dict` draws the arguments, named and ordered as in the signature.
+        probe: how the function is observed; one of `autograder.probes`.
+        properties: laws that every right answer obeys, checked before its numbers; see `autograder.judge`.
+        visible: whether the learner's own `check` runs it; hidden cases run only when the notebook is graded.
+        weight: its share of the points, relative to the other cases of its cell.
+    """
+
+    title: str
+    inputs: Callable[[np.random.Generator], dict]
+    probe: Callable = returned
+    properties: tuple = ()
+    visible: bool = True
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A wrong implementation with a name and a hint.
+
+    Args:
+        belief: the thought behind it, in one line, for the instructor's report.
+        implementation: what somebody who thinks so would write.
+        hint: what that learner should look at; it never says what to write.
+    """
+
+    belief: str
+    implementation: Callable
+    hint: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One function to write, and everything that decides whether it was written.
+
+    Args:
+        reference: the right implementation; its name is the exercise's.
+        cases: what is asked of it.
+        misconceptions: wrong implementations; each must lose points.
+        alternatives: right implementations, written differently; each must keep every point.
+        returns: names of the returned values, where it returns a tuple.
+    """
+
+    reference: Callable
+    cases: tuple[Case, ...]
+    misconceptions: tuple[Misconception, ...]
+    alternatives: tuple[Callable, ...] = ()
+    returns: tuple[str, ...] = ()
+
+    @property
+    def name(self):
+        return self.reference.__name__
+
+    def prepare(self, seed, visible=None):
+        """Draw the cases' inputs from a seed.
+
+        Args:
+            seed: bytes; the same seed gives the same cases.
+            visible: True for the visible cases, False for the hidden ones, None for both.
+        """
+        wanted = [case for case in self.cases if visible is None or case.visible == visible]
+        hints = tuple(misconception.hint for misconception in self.misconceptions)
+        return PreparedExercise(self.name, self.returns, hints, tuple(self._prepared(case, seed) for case in wanted))
+
+    def _prepared(self, case, seed):
+        digest = hmac.digest(seed, f"{self.name}/{case.title}".encode(), hashlib.sha256)
+        inputs = plain(case.inputs(np.random.default_rng(list(digest))))
+        return PreparedCase(
+            title=case.title,
+            probe=case.probe.__name__,
+            inputs=inputs,
+            expected=observation_of(case.probe, self.reference, inputs),
+            lookalikes=lambda: [
+                observation_of(case.probe, misconception.implementation, inputs) for misconception in self.misconceptions
+            ],
+            properties=case.properties,
+            visible=case.visible,
+            weight=case.weight,
+        )
+
+
+@dataclass(frozen=True)
+class PreparedCase:
+    """One question with its numbers.
+
+    Args:
+        inputs: the arguments by name, as plain values.
+        expected: what the probe observes of the reference.
+        lookalikes: called, gives what the probe observes of each misconception, in order.
+    """
+
+    title: str
+    probe: str
+    inputs: dict
+    expected: dict
+    lookalikes: Callable[[], list] = field(compare=False)
+    properties: tuple
+    visible: bool
+    weight: int
+
+
+@dataclass(frozen=True)
+class PreparedExercise:
+    """An exercise's cases with their numbers, and the hints of its misconceptions: data, without any implementation."""
+
+    name: str
+    returns: tuple[str, ...]
+    hints: tuple[str, ...]
+    cases: tuple[PreparedCase, ...]
+
+
+def observation_of(probe, implementation, inputs):
+    """Observe an implementation of ours on its own copy of the inputs."""
+    if probe.__name__ not in PROBES:
+        raise ValueError(f"{probe.__name__} is not one of the probes in autograder/probes.py")
+    return observe(probe.__name__, implementation, decode(encode(inputs)))
+
+
+def load_exercises(stem):
+    """Return the exercises of a chapter by name, in order. This imports the reference: only a grader's process may."""
+    module = importlib.import_module(f"autograder.checks.{stem}")
+    return {exercise.name: exercise for exercise in module.EXERCISES}

@@ -1,0 +1,306 @@
+"""Compare what was observed of a learner's function with what is right, and say what was seen in words that help.
+
+One verdict a case. The comparison looks at one thing after the other and stops at the first that is wrong: did it run, type, shape,
+finite, the laws it must obey, the numbers. Where the observation is that of a known misconception, its hint says where to look.
+The same code judges in the learner's notebook and in the grader, always on data, never beside the code that it judges.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.laws import LAWS
+from autograder.probes import article, describe
+from autograder.tolerances import TOLERANCES
+
+SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one case.
+
+    Args:
+        title: what a right answer does in this case.
+        passed: whether the observation is right.
+        weight: the case's share of the points, relative to its neighbours.
+        message: what was tried, what was seen, where to look; empty where it passed.
+        misconception: index of the misconception that the observation looks like, or None.
+    """
+
+    title: str
+    passed: bool
+    weight: int
+    message: str = ""
+    misconception: int | None = None
+
+
+def judge(exercise, observations):
+    """Judge the observations of an exercise's cases.
+
+    Args:
+        exercise: a PreparedExercise.
+        observations: one for each case, in order, as `autograder.probes.observe` returns them.
+
+    Returns:
+        list[Verdict]: one for each case.
+    """
+    pairs = [(case, seen if isinstance(seen, dict) else {}) for case, seen in zip(exercise.cases, observations, strict=True)]
+    findings = [find(exercise, case, seen) for case, seen in pairs]
+    answers = any(found is None and "result" in case.expected for found, (case, _) in zip(findings, pairs, strict=True))
+    lookalikes = look_alike(exercise, pairs, findings)
+    verdicts = []
+    for (case, seen), found, lookalike in zip(pairs, findings, lookalikes, strict=True):
+        if found is None and not answers and "result" not in case.expected:
+            found = "this counts once the function also returns a right answer"
+        if found is None:
+            verdicts.append(Verdict(case.title, True, case.weight))
+            continue
+        subject = exercise.name if "unfit" in seen or is_stub(seen) else f"{call_of(exercise.name, case)}:"
+        sentence = f"{subject} {found}" if found.endswith("?") else f"{subject} {found}."
+        hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
+        verdicts.append(Verdict(case.title, False, case.weight, sentence + hint, lookalike))
+    return verdicts
+
+
+def share(verdicts):
+    """Return the part of the points that the verdicts are worth, from 0 to 1."""
+    return sum(verdict.weight for verdict in verdicts if verdict.passed) / sum(verdict.weight for verdict in verdicts)
+
+
+def find(exercise, case, seen):
+    """Return the first thing wrong with an observation, as a clause, or None."""
+    if not seen:
+        return "gave no answer"
+    if "unfit" in seen:
+        return str(seen["unfit"])[:400]
+    if "raised" in seen or "raised" in case.expected:
+        return find_in_exception(exercise.name, case.expected.get("raised"), seen)
+    if "changed" in case.expected:
+        return find_in_changed(seen.get("changed"))
+    leaves, found = pair_up(case.expected["result"], seen.get("result"), exercise.returns)
+    if found:
+        return found
+    for stage in (find_in_dtype, find_in_shape, find_in_finiteness):
+        for name, wanted, got in leaves:
+            if found := stage(name, wanted, got):
+                return found
+    for law, arguments in case.properties:
+        if found := LAWS[law](case.inputs, {name: got for name, _, got in leaves}, **arguments):
+            return found
+    return next((found for leaf in leaves if (found := find_in_values(*leaf, numbers_shown=case.visible))), None)
+
+
+def find_in_exception(name, expected, seen):
+    """Return what is wrong where the function or the reference raised an exception, or None if both raised alike."""
+    if "raised" not in seen:
+        return f"it returned {describe(seen.get('result'))}, but should raise a {expected['type']} that says what is wrong"
+    raised = seen["raised"] if isinstance(seen["raised"], dict) else {}
+    if is_stub(seen):
+        stub = str(raised.get("function"))
+        whose = "is" if stub in (name, "", "forward", "__init__") else f"calls {stub}, which is"
+        return f"{whose} still the stub; replace `raise NotImplementedError` with your code"
+    if expected and expected["type"] in raised.get("bases", []):
+        return None
+    line = raised.get("line")
+    where = f", in line {line} of its cell: `{raised.get('source')}`" if isinstance(line, int) else ""
+    should = f", but should raise a {expected['type']}" if expected else ""
+    message = str(raised.get("message", "")).strip().rstrip(".")
+    return f"it raised {article(str(raised.get('type')))}{': ' if message else ''}{message}{where}{should}"
+
+
+def is_stub(seen):
+    return isinstance(seen.get("raised"), dict) and seen["raised"].get("stub") is True
+
+
+def find_in_changed(changed):
+    """Return that the function changed its arguments, or None."""
+    if changed == []:
+        return None
+    names = ", ".join(map(str, changed)) if isinstance(changed, list) else "an argument"
+    return f"it changed {names}, which belongs to the caller; leave the arguments as they are"
+
+
+def pair_up(wanted, got, names=()):
+    """Pair the parts of what was wanted with those of what was returned.
+
+    Args:
+        wanted, got: the reference's result and the learner's.
+        names: of the returned values, where there are several.
+
+    Returns:
+        list of (name, wanted, got), and None or a clause that says why the parts do not correspond.
+    """
+    if got is None and wanted is not None:
+        return [], "it returned None; is a `return` missing?"
+    if isinstance(wanted, tuple) and names:
+        if not isinstance(got, tuple | list) or len(got) != len(wanted):
+            return [], f"it returned {describe(got)}, but should return ({', '.join(names)})"
+        leaves = list(zip(names, wanted, got, strict=True))
+    else:
+        leaves = [("the result", wanted, got)]
+    for name, one, other in leaves:
+        if found := find_in_type(name, one, other):
+            return [], found
+    return leaves, None
+
+
+def find_in_type(name, wanted, got):
+    """Return that a value is of another type than it should be, or None."""
+    if isinstance(wanted, np.ndarray):
+        fits = isinstance(got, np.ndarray)
+        should = "a NumPy array"
+    elif type(wanted) is float or type(wanted) is int:
+        fits = (type(got) in (int, float)) or (isinstance(got, np.ndarray) and got.ndim == 0)
+        should = "a number"
+    else:
+        fits = type(got) is type(wanted)
+        should = article(type(wanted).__name__)
+    return None if fits else f"{name} is {describe(got)}, but should be {should}"
+
+
+def find_in_dtype(name, wanted, got):
+    """Return that an array has another dtype than it should have, or None."""
+    if isinstance(wanted, np.ndarray) and wanted.dtype != got.dtype:
+        return f"{name} has dtype {got.dtype}, but should have {wanted.dtype}"
+    return None
+
+
+def find_in_shape(name, wanted, got):
+    """Return that an array has another shape than it should have, or None."""
+    if isinstance(wanted, np.ndarray) and wanted.shape != got.shape:
+        return f"{name} has shape {got.shape}, but should have {wanted.shape}"
+    return None
+
+
+def find_in_finiteness(name, wanted, got):
+    """Return that there are infinities or NaNs where finite numbers should be, or None."""
+    if not isinstance(wanted, np.ndarray) or wanted.dtype.kind != "f":
+        return None
+    bad = np.isfinite(wanted) & ~np.isfinite(got)
+    if not bad.any():
+        return None
+    what = "nan" if np.isnan(got[bad]).any() else "infinite"
+    return f"{name} is {what} {in_places(bad)}"
+
+
+def find_in_values(name, wanted, got, *, numbers_shown):
+    """Return that numbers, words or entries differ, or None."""
+    if isinstance(wanted, dict):
+        return find_in_dictionary(name, wanted, got)
+    if not isinstance(wanted, np.ndarray):
+        return None if same(wanted, got) else f"{name} is {got!r}, but should be {wanted!r}"[:300]
+    wrong = ~close(wanted, got)
+    if not wrong.any():
+        return None
+    if not numbers_shown:
+        return f"{name} is wrong {in_places(wrong)}"
+    place = np.unravel_index(np.argmax(wrong), wrong.shape)
+    spot = f"{name.removeprefix('the ')}[{', '.join(map(str, place))}]" if place else name
+    shown, should = apart(got[place], wanted[place])
+    return f"{spot} is {shown}, but should be {should}; {name} is wrong {in_places(wrong)}"
+
+
+def find_in_dictionary(name, wanted, got):
+    """Return the first entry in which two dictionaries differ, or None."""
+    missing = [key for key in wanted if key not in got]
+    if missing:
+        return f"{name} has no entry for {missing[0]!r}"
+    extra = [key for key in got if key not in wanted]
+    if extra:
+        return f"{name} has an entry for {extra[0]!r}, which should not be there"
+    wrong = [key for key in wanted if not same(wanted[key], got[key])]
+    if wrong:
+        return f"{wrong[0]!r} has {got[wrong[0]]!r}, but should have {wanted[wrong[0]]!r}"[:300]
+    return None
+
+
+def look_alike(exercise, pairs, findings):
+    """Say for each failed case which misconception gives the same observation there.
+
+    Where several do, the one that agrees with the learner in the most cases is meant.
+
+    Returns:
+        list of int or None, one for each case.
+    """
+    if not any(findings):
+        return [None] * len(pairs)
+    others = [case.lookalikes() for case, _ in pairs]
+    agrees = [[same_observation(other, seen) for other in row] for row, (_, seen) in zip(others, pairs, strict=True)]
+    agreements = np.sum(np.array(agrees, dtype=int).reshape(len(pairs), -1), axis=0)  # (misconceptions,)
+    chosen = []
+    for (case, _), found, row, agree in zip(pairs, findings, others, agrees, strict=True):
+        alike = [index for index, same_here in enumerate(agree) if found and same_here and find(exercise, case, row[index])]
+        chosen.append(max(alike, key=lambda index: agreements[index], default=None))
+    return chosen
+
+
+def same_observation(one, other):
+    """Return whether two observations are equal up to rounding; exceptions by their type and message."""
+    if "raised" in one or "raised" in other:
+        told = [(raised.get("type"), raised.get("message")) for raised in (one.get("raised"), other.get("raised")) if isinstance(raised, dict)]
+        return len(told) == 2 and told[0] == told[1]
+    return same(one, other)
+
+
+def same(one, other):
+    """Return whether two plain values are equal, floating numbers up to the tolerance of their dtype."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and bool(close(one, other).all())
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float):
+        return bool(close(np.asarray(one), np.asarray(other)))
+    return not isinstance(one, np.ndarray) and one == other
+
+
+def close(wanted, got):
+    """Return, number by number, whether two arrays of one dtype agree."""
+    if wanted.dtype.kind != "f":
+        return wanted == got
+    relative, absolute = TOLERANCES[wanted.dtype.name]
+    with np.errstate(all="ignore"):
+        return np.isclose(got.astype(np.float64), wanted.astype(np.float64), rtol=relative, atol=absolute, equal_nan=True)
+
+
+def call_of(name, case):
+    """Write the call as a learner would: short arguments in full, long or hidden ones by their shape."""
+    return f"{name}({', '.join(argument_text(key, value, case.visible) for key, value in case.inputs.items())})"
+
+
+def argument_text(name, value, shown):
+    """Write one argument of a call."""
+    if isinstance(value, np.ndarray):
+        if shown and value.size <= SHOWN_INLINE:
+            return f"{name}={array_text(value)}"
+        dtype = "" if value.dtype.name in ("float64", "int64") else f"{value.dtype.name} "
+        return f"{dtype}{name} of shape {value.shape}"
+    if value is None or isinstance(value, int | float):
+        return f"{name}={value}"
+    text = repr(value)
+    return f"{name}={text}" if shown and len(text) <= 72 else name
+
+
+def array_text(array):
+    """Write a short array as nested lists, with six significant digits."""
+    if array.ndim:
+        return f"[{', '.join(map(array_text, array))}]"
+    return str(array) if array.dtype.kind in "biu" else f"{array:.6g}"
+
+
+def in_places(wrong):
+    """Say how many of the numbers are meant: `in 2 of 6 places`."""
+    return f"in {int(wrong.sum())} of {wrong.size} places" if wrong.size > 1 else "there"
+
+
+def apart(one, other):
+    """Write two different numbers with as few digits as show that they differ."""
+    for digits in range(4, 18):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts

@@ -1,0 +1,68 @@
+"""Laws that every right answer obeys. A case names them; they are checked before any single number is.
+
+A law is `law(inputs, results, **arguments) -> str | None`: a clause that says how the results break it, or None. `results` maps the names
+of the returned values to arrays whose types and shapes have been found right.
+"""
+
+import numpy as np
+
+from autograder.tolerances import TOLERANCES
+
+
+def sums_to_one(inputs, results, of="the result", axis=-1):
+    """The weights along an axis sum to 1. An argument called `axis` in the inputs takes precedence."""
+    axis = inputs.get("axis", axis)
+    weights = results[of]
+    sums = weights.sum(axis=axis, dtype=np.float64)
+    off = np.abs(sums - 1) > TOLERANCES[weights.dtype.name][0]
+    if not off.any():
+        return None
+    return f"{of} should sum to 1 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {sums[off].flat[0]:.6g}"
+
+
+def zero_where_minus_infinity(inputs, results, of="the result", argument="scores"):
+    """Where a score is -inf, the weight is exactly 0."""
+    masked = np.isneginf(inputs[argument])
+    if not np.any(results[of][masked]):
+        return None
+    return f"{of} should be exactly 0 where {argument} is -inf, but is {results[of][masked].max():.4g} there"
+
+
+def between_the_values(inputs, results, of="output", argument="value"):
+    """An average lies between the smallest and the largest of what it averages, feature by feature."""
+    values = inputs[argument]
+    slack = 1e-6 * np.abs(values).max()
+    low, high = values.min(axis=-2, keepdims=True) - slack, values.max(axis=-2, keepdims=True) + slack
+    outside = (results[of] < low) | (results[of] > high)
+    if not outside.any():
+        return None
+    return f"{of} should be an average of the rows of {argument}, but it leaves their range in {int(outside.sum())} of {outside.size} places"
+
+
+def sums_to_zero(inputs, results, of="the result", axis=-1):
+    """The numbers along an axis cancel."""
+    numbers = results[of]
+    sums = numbers.sum(axis=axis, dtype=np.float64)
+    off = np.abs(sums) > TOLERANCES[numbers.dtype.name][0] * max(1.0, float(np.abs(numbers).max(initial=0)))
+    if not off.any():
+        return None
+    return f"{of} should sum to 0 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {sums[off].flat[0]:.4g}"
+
+
+def exactly_one(inputs, results, of="the result"):
+    """A softmax over a single score is exactly 1, whatever the score."""
+    numbers = results[of]
+    off = np.abs(numbers - 1) > 4 * np.finfo(numbers.dtype).eps
+    if not off.any():
+        return None
+    return f"{of} should be exactly 1, but differs from it by {float(np.abs(numbers - 1).max()):.1e}"
+
+
+def name_of_slice(of, off, axis):
+    """Write the first slice that breaks a law as an index: `weights[0, :]`."""
+    place = [str(i) for i in np.argwhere(off)[0]] if off.ndim else []
+    place.insert(axis if axis >= 0 else len(place) + 1 + axis, ":")
+    return f"{of.removeprefix('the ')}[{', '.join(place)}]"
+
+
+LAWS = {law.__name__: law for law in (sums_to_one, sums_to_zero, exactly_one, zero_where_minus_infinity, between_the_values)}

@@ -1,0 +1,126 @@
+"""Plain values as JSON text: what crosses between the grader and a process that nobody trusts.
+
+Only data crosses: numbers, strings, arrays, tuples, lists and dictionaries. Reading cannot run code, and unpacks nothing larger than
+the text itself. An array travels as its dtype, shape and numbers, so the same text serves as a file that a person can read.
+"""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+LARGEST_TEXT = 16_000_000  # characters; an exercise's answers are thousands of numbers, not millions
+LARGEST_ARRAY = 500_000  # elements
+DEEPEST = 12
+ARRAY_DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"}
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Stands for a value that is not data: an object of a type that an exercise has no use for."""
+
+    description: str
+
+
+class WireError(ValueError):
+    """The text is not a value that this module wrote."""
+
+
+def plain(value, depth=0):
+    """Reduce a value to data; what is not data becomes `Opaque` with its type's name."""
+    if depth > DEEPEST:
+        return Opaque("something nested very deeply")
+    if isinstance(value, np.ndarray | np.generic):
+        return plain_array(np.asarray(value))
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, tuple | list):
+        sequence = tuple if isinstance(value, tuple) else list
+        return sequence(plain(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        return {key if type(key) in (str, int) else type_name(key): plain(item, depth + 1) for key, item in value.items()}
+    return Opaque(type_name(value))
+
+
+def plain_array(array):
+    """Copy an array of numbers; arrays of anything else, or too large to send, become `Opaque`."""
+    if array.dtype.name not in ARRAY_DTYPES:
+        return Opaque(f"a NumPy array of dtype {array.dtype.name}")
+    if array.size > LARGEST_ARRAY:
+        return Opaque(f"a NumPy array of shape {array.shape}, too large to check")
+    return np.array(array)
+
+
+def type_name(value):
+    """Return the name of a value's type as a learner would write it: `torch.Tensor`, `set`."""
+    kind = type(value)
+    module = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__.split(".")[0] + "."
+    return f"{module}{kind.__qualname__}"[:80]
+
+
+def encode(value):
+    """Write a plain value as text."""
+    return json.dumps(to_json(value), separators=(",", ":"))
+
+
+def decode(text):
+    """Read a plain value from text that may come from anybody.
+
+    Raises:
+        WireError: if the text is too long or is not what `encode` writes.
+    """
+    if len(text) > LARGEST_TEXT:
+        raise WireError(f"the value takes {len(text):,} characters, more than {LARGEST_TEXT:,}")
+    try:
+        return from_json(json.loads(text))
+    except WireError:
+        raise
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise WireError(f"the text is not a value: {error}") from None
+
+
+def to_json(value):
+    """Return a plain value as what JSON can hold."""
+    match value:
+        case np.ndarray():
+            return {"array": value.dtype.name, "shape": list(value.shape), "values": value.ravel().tolist()}
+        case Opaque():
+            return {"opaque": value.description}
+        case tuple():
+            return {"tuple": [to_json(item) for item in value]}
+        case list():
+            return [to_json(item) for item in value]
+        case dict():
+            return {"dict": [[key, to_json(item)] for key, item in value.items()]}
+        case _:
+            return value
+
+
+def from_json(value):
+    """Return the plain value that `to_json` made this of; see `decode` for text from anybody."""
+    match value:
+        case {"array": str(dtype), "shape": list(shape), "values": list(values)}:
+            return array_from_json(dtype, shape, values)
+        case {"opaque": str(description)}:
+            return Opaque(description[:200])
+        case {"tuple": list(items)}:
+            return tuple(from_json(item) for item in items)
+        case {"dict": list(pairs)}:
+            return {key: from_json(item) for key, item in pairs}
+        case list():
+            return [from_json(item) for item in value]
+        case dict():
+            raise WireError("a dictionary that stands for nothing")
+        case _:
+            return value
+
+
+def array_from_json(dtype, shape, values):
+    """Return an array, after looking at each of its parts."""
+    if dtype not in ARRAY_DTYPES:
+        raise WireError(f"no array has dtype {dtype[:40]!r} here")
+    if not all(type(length) is int and length >= 0 for length in shape) or len(shape) > 16:
+        raise WireError("a shape must be a few whole numbers")
+    if not all(type(number) in (bool, int, float) for number in values):
+        raise WireError("an array must hold numbers")
+    return np.array(values, dtype=dtype).reshape(shape)

@@ -1,0 +1,40 @@
+"""nbgrader's folders mapped onto this repository, and the course's grader plugged into nbgrader's own commands."""
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from sqlalchemy.exc import SAWarning
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))  # a copy of the tree grades with its own code
+# A fresh gradebook makes nbgrader run `alembic`, which it looks for on PATH: this environment's comes first.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader 0.9.6 with SQLAlchemy 2: four pages of them, none a fault
+
+c = get_config()  # noqa: F821  (nbgrader provides it)
+
+c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.source_directory = "_build/source"
+c.CourseDirectory.release_directory = "notebooks"
+c.CourseDirectory.submitted_directory = "autograder/submitted"
+c.CourseDirectory.autograded_directory = "autograder/autograded"
+c.CourseDirectory.feedback_directory = "autograder/feedback"
+c.CourseDirectory.db_url = f"sqlite:///{ROOT / 'autograder' / 'gradebook.db'}"
+
+c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+
+c.Autograde.exporter_class = "autograder.preprocessors.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
+c.Autograde.autograde_preprocessors = [
+    "autograder.preprocessors.GradeExercises",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+c.HTMLExporter.template_name = "course_feedback"
+c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates")]
+c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]

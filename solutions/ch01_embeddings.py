@@ -1,0 +1,228 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # From words to vectors
+#
+# A matrix cannot be multiplied by the word "cat". In this notebook you build the road from a sentence to the array of
+# numbers that every later chapter starts from:
+#
+# words → a **vocabulary** → **token ids** → **one-hot** vectors → **embeddings**, and the gradient that lets a table of
+# embeddings learn.
+#
+# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a function to complete, and
+# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check.
+
+# %%
+import math
+from collections import Counter
+
+import numpy as np
+
+# %% [markdown]
+# The first four entries of every vocabulary are not words. `<pad>` fills short sentences up, `<bos>` and `<eos>` mark where a
+# sentence begins and ends, `<unk>` stands for any word that the vocabulary does not have. Their ids are the same in the whole
+# course.
+
+# %%
+SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
+
+# %% [markdown]
+# ## 1. A vocabulary
+#
+# Give every word a number. Write `build_vocabulary(sentences, max_size=None)`: a dictionary from token to id that holds the four
+# special tokens first, then the words, the most frequent one first. Words that occur equally often stand in alphabetical order,
+# so that everybody who builds this vocabulary gets the same ids.
+#
+# | call | result |
+# | --- | --- |
+# | `build_vocabulary(["the cat sat", "the mat"])` | `{"<pad>": 0, "<bos>": 1, "<eos>": 2, "<unk>": 3, "the": 4, "cat": 5, "mat": 6, "sat": 7}` |
+# | the same with `max_size=6` | the first six of these: up to `"cat": 5` |
+#
+# `max_size` counts the special tokens too, so a `max_size` below 4 cannot be met: raise a `ValueError` that says so.
+# `sentences` may be any iterable of strings, also a generator, which can be read only once.
+#
+# *Hint:* `sorted` takes a key, and a key may be a pair. Which pair puts large counts first and breaks ties alphabetically?
+
+
+# %% exercise="build_vocabulary" points=2
+def build_vocabulary(sentences, max_size=None):
+    """Number the words of a corpus, the most frequent first.
+
+    Args:
+        sentences: iterable of strings; words are separated by whitespace.
+        max_size: largest number of entries, the four special tokens included; None for no limit.
+
+    Returns:
+        dict[str, int]: `SPECIAL_TOKENS` as ids 0 to 3, then words by falling frequency, ties in alphabetical order.
+
+    Raises:
+        ValueError: if `max_size` is below 4.
+    """
+    ### BEGIN SOLUTION
+    if max_size is not None and max_size < len(SPECIAL_TOKENS):
+        raise ValueError(f"max_size is {max_size}, but the special tokens alone need {len(SPECIAL_TOKENS)}")
+    counts = Counter(word for sentence in sentences for word in sentence.split())
+    words = sorted(counts.keys() - set(SPECIAL_TOKENS), key=lambda word: (-counts[word], word))
+    return {token: index for index, token in enumerate([*SPECIAL_TOKENS, *words][:max_size])}
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2. From a sentence to ids
+#
+# Write `encode(sentence, vocabulary)`: one id for each word of the sentence, in order, as an `int64` array. A word that the
+# vocabulary does not have becomes the id of `<unk>`.
+#
+# With the vocabulary of exercise 1, `encode("the dog sat", vocabulary)` is `array([4, 3, 7])`: "dog" is unknown.
+#
+# *Hint:* an empty sentence has no words, so its result has shape `(0,)`, and it is still `int64`. What dtype does
+# `np.array([])` have?
+
+
+# %% exercise="encode" points=1
+def encode(sentence, vocabulary):
+    """Replace each word of a sentence by its id.
+
+    Args:
+        sentence: string; words are separated by whitespace.
+        vocabulary: dict[str, int], as `build_vocabulary` makes it.
+
+    Returns:
+        (seq_len,) int64: the ids; words that are not in `vocabulary` become the id of `<unk>`.
+    """
+    ### BEGIN SOLUTION
+    unknown = vocabulary["<unk>"]
+    return np.array([vocabulary.get(word, unknown) for word in sentence.split()], dtype=np.int64)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3. One-hot vectors
+#
+# An id is a name, not a quantity: word 6 is not twice word 3. A one-hot vector says only *which* word it is: `vocab_size` numbers,
+# all 0 but a single 1 at the place of the id.
+#
+# `one_hot(np.array([2, 0]), vocab_size=4)` is
+#
+# ```text
+# [[0., 0., 1., 0.],
+#  [1., 0., 0., 0.]]
+# ```
+#
+# `token_ids` may have any shape; the result has one more axis, at the end. An id outside `[0, vocab_size)` is a mistake somewhere
+# upstream: raise a `ValueError`. That includes negative ids, which NumPy would silently count from the end.
+#
+# *Hint:* comparing an array of ids with `np.arange(vocab_size)` gives True in the right place, once the shapes broadcast.
+
+
+# %% exercise="one_hot" points=2
+def one_hot(token_ids, vocab_size):
+    """Write each id as a vector of zeros with a single one.
+
+    Args:
+        token_ids: (...) int, each in `[0, vocab_size)`.
+        vocab_size: number of entries in the vocabulary.
+
+    Returns:
+        (..., vocab_size) float64: 1 at the position of the id, 0 elsewhere.
+
+    Raises:
+        ValueError: if an id is negative or not below `vocab_size`.
+    """
+    ### BEGIN SOLUTION
+    token_ids = np.asarray(token_ids)
+    outside = token_ids[(token_ids < 0) | (token_ids >= vocab_size)]
+    if outside.size:
+        raise ValueError(f"token id {outside[0]} is outside [0, {vocab_size})")
+    return (token_ids[..., np.newaxis] == np.arange(vocab_size)).astype(np.float64)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 4. Embeddings
+#
+# An embedding table has one row of `d_model` numbers for each word. The embedding of a word is its one-hot vector times the table,
+# and that product just picks a row:
+#
+# ```text
+#                          [ 0.1  0.2 ]
+# [0., 0., 1., 0.]    @    [ 0.3  0.4 ]    =    [ 0.5  0.6 ]
+#                          [ 0.5  0.6 ]
+#                          [ 0.7  0.8 ]
+# ```
+#
+# Write `embed(token_ids, table)`, which gives the same numbers as `one_hot(token_ids, vocab_size) @ table` and never builds the
+# one-hot vectors. With 30,000 words that saves almost all of the work.
+#
+# *Hint:* NumPy indexes with arrays of any shape.
+
+
+# %% exercise="embed" points=1
+def embed(token_ids, table):
+    """Look up the vector of each token.
+
+    Args:
+        token_ids: (...) int, each in `[0, vocab_size)`.
+        table: (vocab_size, d_model) floating; row i is the vector of token i.
+
+    Returns:
+        (..., d_model), the dtype of `table`: equal to `one_hot(token_ids, vocab_size) @ table`.
+    """
+    ### BEGIN SOLUTION
+    return table[token_ids]
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 5. How a table learns
+#
+# Training asks one question of every number in the table: if it grew a little, how would the loss change? Suppose that
+# backpropagation has brought us `grad_output`, the gradient with respect to each embedding that left the table. Write
+# `embedding_gradient`, which turns it into the gradient with respect to the table.
+#
+# Only the rows that were looked up have a gradient, and a word that occurs twice gets both contributions. For
+# `token_ids = [2, 0, 2]`, `vocab_size = 4` and `grad_output = [[1, 1], [2, 2], [5, 5]]`:
+#
+# ```text
+# [[2, 2],     row 0: from position 1
+#  [0, 0],
+#  [6, 6],     row 2: positions 0 and 2 add up
+#  [0, 0]]
+# ```
+#
+# *Hint:* the table's gradient is `one_hot(token_ids).T @ grad_output` written as sums. Try `a[[0, 0]] += 1` on an array of zeros
+# and look closely before you rely on it.
+
+
+# %% exercise="embedding_gradient" points=2
+def embedding_gradient(token_ids, grad_output, vocab_size):
+    """Send the gradient of each looked-up embedding back to its row of the table.
+
+    Args:
+        token_ids: (...) int: the ids that were looked up.
+        grad_output: (..., d_model) floating: gradient with respect to `embed(token_ids, table)`.
+        vocab_size: number of rows of the table.
+
+    Returns:
+        (vocab_size, d_model), the dtype of `grad_output`: gradient of `sum(embed(token_ids, table) * grad_output)` with
+        respect to `table`; contributions of repeated ids are summed.
+    """
+    ### BEGIN SOLUTION
+    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+    np.add.at(gradient, token_ids, grad_output)  # unlike +=, counts an id again each time it occurs
+    return gradient
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## What you have now
+#
+# `build_vocabulary` and `encode` turn text into ids; `embed` turns ids into vectors; `embedding_gradient` lets the vectors learn.
+# What the vectors do not know yet is where in the sentence their word stood: that is the next chapter.
