@@ -11,7 +11,7 @@ help:            ## this list
 .venv/.ready: requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --requirement requirements.txt
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 	touch .venv/.ready
 
 setup: .venv/.ready  ## the environment, in .venv
@@ -19,7 +19,13 @@ setup: .venv/.ready  ## the environment, in .venv
 notebooks: setup  ## solutions/ -> notebooks/ and the learner's side of the checks
 	$(BIN)/python -m autograder release
 
-book: setup      ## the HTML book, from clean, warnings are errors
+# The book's cache of executed pages does not notice when the modules that they import change.
+_build/.executed: $(wildcard solutions/*.py book/*.py book/explorers/*.py book/texts/*)
+	rm -rf _build/.jupyter_cache
+	mkdir -p _build
+	touch $@
+
+book: setup _build/.executed  ## the HTML book, from clean, warnings are errors
 	$(BIN)/jupyter-book build --all -W --keep-going .
 
 lab: setup       ## your own copies in work/, opened in JupyterLab
@@ -37,10 +43,10 @@ lint: setup      ## ruff
 	$(BIN)/ruff format --check .
 
 test: lint       ## what must stay true
-	$(BIN)/python -m pytest -n 2 -m "not long"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long"
 
 test-long: setup ## the same, whole
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 bench: setup     ## speed, side by side
 	$(BIN)/python -m tests.bench

@@ -1,5 +1,5 @@
 """Checks, instant feedback and grades. In a notebook: `from autograder import check`."""
 
-from autograder.check import check
+from autograder.learner import check
 
 __all__ = ["check"]

@@ -10,9 +10,13 @@ def main(arguments=None):
     """Run one command; a mistake that a person can put right is one sentence on stderr and exit status 2."""
     parser = argparse.ArgumentParser(prog="python -m autograder", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("release", help="solutions/ -> notebooks/").add_argument("chapters", nargs="*", help="all, if none is named")
+    commands.add_parser("release", help="solutions/ -> notebooks/").add_argument(
+        "chapters", nargs="*", help="all, if none is named"
+    )
     commands.add_parser("work", help="put your own copies of the notebooks into work/, where there is none yet")
-    commands.add_parser("grade-work", help="grade the copies in work/").add_argument("chapters", nargs="*", help="all that are there")
+    commands.add_parser("grade-work", help="grade the copies in work/").add_argument(
+        "chapters", nargs="*", help="all that are there"
+    )
     commands.add_parser("demo", help="notebooks, book, and a sample class graded")
     options = parser.parse_args(arguments)
     try:

@@ -26,17 +26,26 @@ def demo():
     for stem in chapters():
         print(f"      {release(stem).relative_to(ROOT)}", flush=True)
     step(2, "The book (a minute or two)")
-    run([BIN / "jupyter-book", "build", "--all", "-W", "--keep-going", "."], show=r"(reading sources|writing output)\.\.\. \[ *(\d+)%\]")
+    shutil.rmtree(BUILD / ".jupyter_cache", ignore_errors=True)  # it would not notice changes in what the pages import
+    run(
+        [BIN / "jupyter-book", "build", "--all", "-W", "--keep-going", "."],
+        show=r"(reading sources|writing output)\.\.\. \[ *(\d+)%\]",
+    )
     step(3, f"A sample class of {len(LEARNERS)} hands in {STEM}")
     shutil.rmtree(SAMPLE, ignore_errors=True)
     write_sample_class(SAMPLE / "submitted")
     step(4, "nbgrader autograde")
     run([BIN / "nbgrader", "autograde", STEM, *sample_folders()], show=r"Autograding .*/autograded/([^/]+)/")
     step(5, "nbgrader generate_feedback")
-    run([BIN / "nbgrader", "generate_feedback", STEM, *sample_folders()], show=r"Converting notebook .*/autograded/([^/]+)/")
+    run(
+        [BIN / "nbgrader", "generate_feedback", STEM, *sample_folders()],
+        show=r"Converting notebook .*/autograded/([^/]+)/",
+    )
     print(f"\n{table(sample_rows())}\n")
     book, feedback = BUILD / "html" / "index.html", SAMPLE / "feedback" / "bruno" / STEM / f"{STEM}.html"
-    print(f"Done in {time.monotonic() - started:.0f} s. Elena's code never returns: her notebook took the time limits, and only her points.")
+    print(
+        f"Done in {time.monotonic() - started:.0f} s. Elena's code never returns: her notebook took the time limits, and only her points."
+    )
     print(f"  The book:      {book.relative_to(ROOT)}\n  A feedback:    {feedback.relative_to(ROOT)}")
     print(f"Open either in a browser, for example with: python3 -m webbrowser -t {book.as_uri()}")
     print("Next: `make lab` opens your own copies of the notebooks, `make grade` grades them.")
@@ -44,7 +53,9 @@ def demo():
 
 def sample_folders():
     """Return the options that keep the sample class apart from a real one."""
-    folders = [f"--CourseDirectory.{name}_directory={SAMPLE / name}" for name in ("submitted", "autograded", "feedback")]
+    folders = [
+        f"--CourseDirectory.{name}_directory={SAMPLE / name}" for name in ("submitted", "autograded", "feedback")
+    ]
     return [*folders, f"--CourseDirectory.db_url=sqlite:///{SAMPLE / 'gradebook.db'}"]
 
 
@@ -68,7 +79,9 @@ def run(command, show):
         CourseError: if the command fails.
     """
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     lines, shown = [], None
     for line in process.stdout:
         lines.append(line)

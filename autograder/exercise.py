@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from autograder.course import ROOT, CourseError
 from autograder.probes import PROBES, observe, returned
 from autograder.wire import decode, encode, plain
 
@@ -97,7 +98,8 @@ class Exercise:
             inputs=inputs,
             expected=observation_of(case.probe, self.reference, inputs),
             lookalikes=lambda: [
-                observation_of(case.probe, misconception.implementation, inputs) for misconception in self.misconceptions
+                observation_of(case.probe, misconception.implementation, inputs)
+                for misconception in self.misconceptions
             ],
             properties=case.properties,
             visible=case.visible,
@@ -143,6 +145,12 @@ def observation_of(probe, implementation, inputs):
 
 
 def load_exercises(stem):
-    """Return the exercises of a chapter by name, in order. This imports the reference: only a grader's process may."""
+    """Return the exercises of a chapter by name, in order. This imports the reference: only a grader's process may.
+
+    Raises:
+        CourseError: if the chapter has no checks.
+    """
+    if not (ROOT / "autograder" / "checks" / f"{stem}.py").exists():
+        raise CourseError(f"{stem} has no checks; write autograder/checks/{stem}.py (CONTRIBUTING.md shows how)")
     module = importlib.import_module(f"autograder.checks.{stem}")
     return {exercise.name: exercise for exercise in module.EXERCISES}

@@ -7,6 +7,7 @@ compared with the reference's in this process. The score of a cell is the part o
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import time
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from autograder.exercise import load_exercises
 from autograder.judge import judge, share
 from autograder.kernel import LearnerKernel
 
+IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
 DECIDING_FILES = ("exercise", "judge", "laws", "probes", "tolerances", "wire")
 
 
@@ -86,7 +88,9 @@ def ask_all(kernel, prepared, limits, stopped):
         elif observations and kernel.gone:
             observation = {"unfit": "was not tried again, because it stopped Python in a case before this one"}
         elif time.monotonic() >= until:
-            observation = {"unfit": f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"}
+            observation = {
+                "unfit": f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"
+            }
         else:
             observation = kernel.ask(prepared.name, case, min(limits.case, until - time.monotonic()))
         if stopped and observation.get("unfit") == "is not defined":
@@ -103,7 +107,7 @@ def reason_for_stopping(ran, limits):
         case "died":
             return "ended the Python process"
         case _:
-            return f"stopped with {ran.error}"
+            return "stopped with " + IPYTHON_CELL.sub(r"(line \1)", ran.error)
 
 
 def outputs_of(ran, limits):
@@ -114,7 +118,11 @@ def outputs_of(ran, limits):
 
 def printable(text):
     """Drop the characters that steer a terminal or turn the direction of writing."""
-    return "".join(c for c in text if c in "\n\t" or (c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069"))
+    return "".join(
+        c
+        for c in text
+        if c in "\n\t" or (c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069")
+    )
 
 
 def outcome_of(cell, exercise, verdicts, misconceptions):
@@ -137,8 +145,20 @@ def belief_of(verdict, misconceptions):
 def refused(cell, problem):
     """Return the outcome of a graded cell of a notebook that could not be read."""
     kind, name = cell.metadata.nbgrader["grade_id"].split("_", 1)
-    case = {"title": "the notebook can be read", "passed": False, "weight": 1, "message": problem, "misconception": None}
-    return {"cell": f"{kind}_{name}", "exercise": name, "points": cell.metadata.nbgrader["points"], "score": 0.0, "cases": [case]}
+    case = {
+        "title": "the notebook can be read",
+        "passed": False,
+        "weight": 1,
+        "message": problem,
+        "misconception": None,
+    }
+    return {
+        "cell": f"{kind}_{name}",
+        "exercise": name,
+        "points": cell.metadata.nbgrader["points"],
+        "score": 0.0,
+        "cases": [case],
+    }
 
 
 def write_outcome(cell, record, outcome):

@@ -45,7 +45,9 @@ def judge(exercise, observations):
     Returns:
         list[Verdict]: one for each case.
     """
-    pairs = [(case, seen if isinstance(seen, dict) else {}) for case, seen in zip(exercise.cases, observations, strict=True)]
+    pairs = [
+        (case, seen if isinstance(seen, dict) else {}) for case, seen in zip(exercise.cases, observations, strict=True)
+    ]
     findings = [find(exercise, case, seen) for case, seen in pairs]
     answers = any(found is None and "result" in case.expected for found, (case, _) in zip(findings, pairs, strict=True))
     lookalikes = look_alike(exercise, pairs, findings)
@@ -94,7 +96,9 @@ def find(exercise, case, seen):
 def find_in_exception(name, expected, seen):
     """Return what is wrong where the function or the reference raised an exception, or None if both raised alike."""
     if "raised" not in seen:
-        return f"it returned {describe(seen.get('result'))}, but should raise a {expected['type']} that says what is wrong"
+        return (
+            f"it returned {describe(seen.get('result'))}, but should raise a {expected['type']} that says what is wrong"
+        )
     raised = seen["raised"] if isinstance(seen["raised"], dict) else {}
     if is_stub(seen):
         stub = str(raised.get("function"))
@@ -149,7 +153,7 @@ def find_in_type(name, wanted, got):
     """Return that a value is of another type than it should be, or None."""
     if isinstance(wanted, np.ndarray):
         fits = isinstance(got, np.ndarray)
-        should = "a NumPy array"
+        should = f"a NumPy array of {wanted.dtype}"
     elif type(wanted) is float or type(wanted) is int:
         fits = (type(got) in (int, float)) or (isinstance(got, np.ndarray) and got.ndim == 0)
         should = "a number"
@@ -230,7 +234,9 @@ def look_alike(exercise, pairs, findings):
     agreements = np.sum(np.array(agrees, dtype=int).reshape(len(pairs), -1), axis=0)  # (misconceptions,)
     chosen = []
     for (case, _), found, row, agree in zip(pairs, findings, others, agrees, strict=True):
-        alike = [index for index, same_here in enumerate(agree) if found and same_here and find(exercise, case, row[index])]
+        alike = [
+            index for index, same_here in enumerate(agree) if found and same_here and find(exercise, case, row[index])
+        ]
         chosen.append(max(alike, key=lambda index: agreements[index], default=None))
     return chosen
 
@@ -238,7 +244,11 @@ def look_alike(exercise, pairs, findings):
 def same_observation(one, other):
     """Return whether two observations are equal up to rounding; exceptions by their type and message."""
     if "raised" in one or "raised" in other:
-        told = [(raised.get("type"), raised.get("message")) for raised in (one.get("raised"), other.get("raised")) if isinstance(raised, dict)]
+        told = [
+            (raised.get("type"), raised.get("message"))
+            for raised in (one.get("raised"), other.get("raised"))
+            if isinstance(raised, dict)
+        ]
         return len(told) == 2 and told[0] == told[1]
     return same(one, other)
 
@@ -264,7 +274,9 @@ def close(wanted, got):
         return wanted == got
     relative, absolute = TOLERANCES[wanted.dtype.name]
     with np.errstate(all="ignore"):
-        return np.isclose(got.astype(np.float64), wanted.astype(np.float64), rtol=relative, atol=absolute, equal_nan=True)
+        return np.isclose(
+            got.astype(np.float64), wanted.astype(np.float64), rtol=relative, atol=absolute, equal_nan=True
+        )
 
 
 def call_of(name, case):

@@ -81,15 +81,23 @@ class LearnerKernel:
         self.revive()
         request_id = secrets.token_hex(8)
         request = encode({"id": request_id, "exercise": exercise, "probe": case.probe, "inputs": case.inputs})
-        ran = self.request(f"__import__('autograder.probes', fromlist=['answer']).answer({request!r})", seconds, silent=True)
+        ran = self.request(
+            f"__import__('autograder.probes', fromlist=['answer']).answer({request!r})", seconds, silent=True
+        )
         if ran.status == "timeout":
-            return {"unfit": f"did not finish within {seconds:.0f} s, so it was stopped; is there a loop that never ends?"}
+            return {
+                "unfit": f"did not finish within {seconds:.0f} s, so it was stopped; is there a loop that never ends?"
+            }
         if ran.status == "died":
             return {"unfit": "ended the Python process (a crash, an exit, or too much memory)"}
         for answer in ran.answers:
             with contextlib.suppress(WireError):
                 told = decode(answer)
-                if isinstance(told, dict) and told.get("id") == request_id and isinstance(told.get("observation"), dict):
+                if (
+                    isinstance(told, dict)
+                    and told.get("id") == request_id
+                    and isinstance(told.get("observation"), dict)
+                ):
                     return told["observation"]
         return {"unfit": "gave no answer that could be read"}
 
@@ -105,9 +113,14 @@ class LearnerKernel:
     def start(self):
         """Start the process, with a folder of its own, an environment without anything of ours, and one thread."""
         folder = Path(self.folder.name)
-        specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)  # this interpreter's kernel, whatever is installed
+        specs = KernelSpecManager(
+            kernel_dirs=[], ensure_native_kernel=True
+        )  # this interpreter's kernel, whatever is installed
         self.manager = KernelManager(
-            kernel_spec_manager=specs, transport="ipc", ip=str(folder / "kernel"), connection_file=str(folder / "kernel.json")
+            kernel_spec_manager=specs,
+            transport="ipc",
+            ip=str(folder / "kernel"),
+            connection_file=str(folder / "kernel.json"),
         )
         (folder / "home").mkdir(exist_ok=True)
         self.manager.start_kernel(
@@ -210,5 +223,17 @@ def learner_environment(home):
     """Return the environment variables of a learner's process: what Python needs, and nothing of ours."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT") if name in os.environ}
     one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
-    own = {"HOME": str(home), "IPYTHONDIR": str(home / ".ipython"), "MPLBACKEND": "agg", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    return {**kept, **one_thread, **own, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+    own = {
+        "HOME": str(home),
+        "IPYTHONDIR": str(home / ".ipython"),
+        "MPLBACKEND": "agg",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    return {
+        **kept,
+        **one_thread,
+        **own,
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+    }

@@ -36,7 +36,8 @@ def between_the_values(inputs, results, of="output", argument="value"):
     outside = (results[of] < low) | (results[of] > high)
     if not outside.any():
         return None
-    return f"{of} should be an average of the rows of {argument}, but it leaves their range in {int(outside.sum())} of {outside.size} places"
+    places = f"{int(outside.sum())} of {outside.size} places"
+    return f"{of} should be an average of the rows of {argument}, but it leaves their range in {places}"
 
 
 def sums_to_zero(inputs, results, of="the result", axis=-1):
@@ -65,4 +66,6 @@ def name_of_slice(of, off, axis):
     return f"{of.removeprefix('the ')}[{', '.join(place)}]"
 
 
-LAWS = {law.__name__: law for law in (sums_to_one, sums_to_zero, exactly_one, zero_where_minus_infinity, between_the_values)}
+LAWS = {
+    law.__name__: law for law in (sums_to_one, sums_to_zero, exactly_one, zero_where_minus_infinity, between_the_values)
+}

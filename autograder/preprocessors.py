@@ -38,7 +38,9 @@ class GradeExercises(NbGraderPreprocessor):
 
     cell_timeout = Float(Limits.cell, help="Seconds that one cell may run").tag(config=True)
     case_timeout = Float(Limits.case, help="Seconds that one question to a function may take").tag(config=True)
-    exercise_timeout = Float(Limits.exercise, help="Seconds for all questions of one check or hidden cell").tag(config=True)
+    exercise_timeout = Float(Limits.exercise, help="Seconds for all questions of one check or hidden cell").tag(
+        config=True
+    )
     submission_timeout = Float(Limits.submission, help="Seconds for a whole submission").tag(config=True)
 
     def preprocess(self, nb, resources):

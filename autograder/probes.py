@@ -1,9 +1,9 @@
 """What an exercise's function is asked, and what is noted of its answer.
 
-A probe is a small function that observes an implementation: `probe(implementation, inputs) -> dict[str, value]`, where `inputs` maps
-parameter names to arguments, in the order of the signature. The same probe observes the learner's function, in the learner's process, and the reference, in the
-grader's. It decides nothing; `autograder.judge` compares the two observations. This module is all of the checks that a learner's process
-needs, and it holds no answer.
+A probe is a small function that observes an implementation: `probe(implementation, inputs) -> dict[str, value]`. `inputs` maps parameter
+names to arguments, in the order of the signature. The same probe observes the learner's function, in the learner's process, and the
+reference, in the grader's. It decides nothing; `autograder.judge` compares the two observations. This module is all of the checks that
+a learner's process needs, and it holds no answer.
 """
 
 import inspect

@@ -13,7 +13,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from autograder.course import BUILD, NOTEBOOKS, ROOT, CourseError, notebook_of, source_of
+from autograder.course import BUILD, NOTEBOOKS, ROOT, VISIBLE, CourseError, source_of
 from autograder.exercise import load_exercises
 from autograder.visible import write_visible_cases
 
@@ -22,8 +22,12 @@ CHECK_IMPORT = "from autograder import check"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
-def release(stem):
+def release(stem, notebooks=NOTEBOOKS, visible=VISIBLE):
     """Write a chapter's notebook and the visible side of its checks.
+
+    Args:
+        notebooks: folder that gets `<stem>/<stem>.ipynb`.
+        visible: folder that gets `<stem>.json`.
 
     Returns:
         the path of the notebook.
@@ -36,9 +40,9 @@ def release(stem):
     path = BUILD / "source" / stem / f"{stem}.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(source, path)
-    generate_assignment(stem)
-    write_visible_cases(stem)
-    return notebook_of(stem)
+    generate_assignment(stem, notebooks)
+    write_visible_cases(stem, visible)
+    return notebooks / stem / f"{stem}.ipynb"
 
 
 def source_notebook(stem):
@@ -77,7 +81,14 @@ def exercise_cells(stem, exercise, points, statement, solution):
 
 def nbgrader_metadata(grade_id, *, grade=False, solution=False, locked=False, points=None):
     """Return the metadata of one cell in nbgrader's schema 3."""
-    nbgrader = {"grade": grade, "grade_id": grade_id, "locked": locked, "schema_version": 3, "solution": solution, "task": False}
+    nbgrader = {
+        "grade": grade,
+        "grade_id": grade_id,
+        "locked": locked,
+        "schema_version": 3,
+        "solution": solution,
+        "task": False,
+    }
     if points is not None:
         nbgrader["points"] = points
     return nbformat.from_dict({"nbgrader": nbgrader})
@@ -93,7 +104,9 @@ def add_check_import(stem, cells):
 
 def require_same_exercises(stem, source):
     """Raise a CourseError unless the source and the checks of a chapter name the same exercises."""
-    ids = [cell.metadata.nbgrader.grade_id for cell in source.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    ids = [
+        cell.metadata.nbgrader.grade_id for cell in source.cells if cell.metadata.get("nbgrader", {}).get("solution")
+    ]
     checks = list(load_exercises(stem))
     if ids != checks:
         raise CourseError(
@@ -102,12 +115,12 @@ def require_same_exercises(stem, source):
         )
 
 
-def generate_assignment(stem):
-    """Run nbgrader's `generate_assignment` from `_build/source` to `notebooks`, without a gradebook."""
+def generate_assignment(stem, notebooks):
+    """Run nbgrader's `generate_assignment` from `_build/source` to a folder of notebooks, without a gradebook."""
     config = Config()
     config.CourseDirectory.root = str(ROOT)
     config.CourseDirectory.source_directory = str(BUILD / "source")
-    config.CourseDirectory.release_directory = str(NOTEBOOKS)
+    config.CourseDirectory.release_directory = str(notebooks)
     config.CourseDirectory.assignment_id = stem
     config.ClearSolutions.code_stub = {"python": STUB}
     config.SaveCells.enabled = False

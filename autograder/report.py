@@ -13,7 +13,15 @@ def rows_of(learner, notebook):
     rows = []
     for exercise, cells in by_exercise.items():
         hints = [case["message"] for cell in cells for case in cell["cases"] if not case["passed"]]
-        rows.append((learner, exercise, sum(c["score"] for c in cells), sum(c["points"] for c in cells), hints[0] if hints else ""))
+        rows.append(
+            (
+                learner,
+                exercise,
+                sum(c["score"] for c in cells),
+                sum(c["points"] for c in cells),
+                hints[0] if hints else "",
+            )
+        )
     return rows
 
 

@@ -7,15 +7,15 @@ from autograder.release import source_notebook
 
 STEM = "ch04_attention"
 
-WRONG_AXIS = '''def scaled_dot_product_attention(query, key, value):
+WRONG_AXIS = """def scaled_dot_product_attention(query, key, value):
     weights = softmax(attention_scores(query, key), axis=-2)
-    return weights @ value, weights'''
+    return weights @ value, weights"""
 
-NEVER_RETURNS = '''def softmax(scores, axis=-1):
+NEVER_RETURNS = """def softmax(scores, axis=-1):
     largest = scores.max(axis=axis, keepdims=True)
     while not np.isnan(largest).any():
         exponentials = np.exp(scores - largest)
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)'''
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)"""
 
 # learner -> what they changed in the right solution; None stands for the stub as it was released
 LEARNERS = {

@@ -50,7 +50,10 @@ def read_submission(path):
     try:
         return Submission(sha256, list(code_cells(content)), notes=notes)
     except (ValueError, RecursionError) as error:
-        return Submission(sha256, problem=f"{path.name} is not a notebook: {str(error)[:200]}", notes=notes)
+        problem = (
+            f"{path.name} is not a notebook: {why_unreadable(error)}; open it in Jupyter, save it, and hand it in again"
+        )
+        return Submission(sha256, problem=problem, notes=notes)
 
 
 def find_notebook(path):
@@ -77,7 +80,9 @@ def read_bytes(path):
         raise ValueError(f"{path.name} is not a file (a folder, a link or a device); hand in the notebook itself")
     if status.st_size > LARGEST_NOTEBOOK:
         limit = LARGEST_NOTEBOOK // 1_000_000
-        raise ValueError(f"{path.name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and hand it in again")
+        raise ValueError(
+            f"{path.name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and hand it in again"
+        )
     if status.st_size == 0:
         raise ValueError(f"{path.name} is empty (0 bytes); save the notebook and hand it in again")
     return path.read_bytes()
@@ -91,7 +96,7 @@ def code_cells(content):
     """
     notebook = json.loads(content.decode("utf-8-sig"))
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise ValueError("it has no list of cells (notebooks older than format 4 must be opened and saved once)")
+        raise ValueError("it has no list of cells, as notebooks of format 4 have")
     for cell in notebook["cells"][:MOST_CELLS]:
         if not isinstance(cell, dict):
             continue
@@ -101,6 +106,19 @@ def code_cells(content):
             source = "".join(line for line in source if isinstance(line, str))
         if isinstance(source, str) and (cell.get("cell_type") == "code" or grade_id):
             yield grade_id, source[:LARGEST_SOURCE].encode("utf-8", "replace").decode("utf-8")
+
+
+def why_unreadable(error):
+    """Say in a few words why a file's content is no notebook."""
+    match error:
+        case json.JSONDecodeError():
+            return f"its JSON breaks off or is damaged in line {error.lineno}, column {error.colno}"
+        case UnicodeDecodeError():
+            return f"it is not text in UTF-8 (byte {error.start})"
+        case RecursionError():
+            return "it is nested too deeply"
+        case _:
+            return str(error)[:200]
 
 
 def grade_id_of(cell):
@@ -141,8 +159,16 @@ def sort_out(release, cells):
         solutions: source by grade_id. Of cells with one id the last counts; the others stay as added cells.
         extras: lists of (number, source) by the place of the released cell that they follow, counted from 1; 0 is the top.
     """
-    places = {cell.metadata.nbgrader.grade_id: place for place, cell in enumerate(release.cells, 1) if "nbgrader" in cell.metadata}
-    given = {cell.source: place for place, cell in enumerate(release.cells, 1) if cell.cell_type == "code" and "nbgrader" not in cell.metadata}
+    places = {
+        cell.metadata.nbgrader.grade_id: place
+        for place, cell in enumerate(release.cells, 1)
+        if "nbgrader" in cell.metadata
+    }
+    given = {
+        cell.source: place
+        for place, cell in enumerate(release.cells, 1)
+        if cell.cell_type == "code" and "nbgrader" not in cell.metadata
+    }
     wanted = {cell.metadata.nbgrader.grade_id for cell in release.cells if is_solution(cell)}
     last = {grade_id: index for index, (grade_id, _) in enumerate(cells)}
     solutions, extras, place = {}, {}, 0

@@ -12,14 +12,14 @@ from autograder.exercise import PUBLIC_SEED, PreparedCase, PreparedExercise, loa
 from autograder.wire import from_json, to_json
 
 
-def write_visible_cases(stem):
+def write_visible_cases(stem, folder=VISIBLE):
     """Write a chapter's visible cases, unless the file holds the same up to rounding.
 
     Another processor may round the last digit otherwise; that is no reason for a file in git to change.
     """
     prepared = [exercise.prepare(PUBLIC_SEED, visible=True) for exercise in load_exercises(stem).values()]
     text = "[\n" + ",\n".join(map(exercise_text, prepared)) + "\n]\n"
-    path = VISIBLE / f"{stem}.json"
+    path = folder / f"{stem}.json"
     if path.exists() and same_up_to_rounding(path.read_text(encoding="utf-8"), text):
         return
     path.parent.mkdir(exist_ok=True)
@@ -43,8 +43,12 @@ def read_visible_cases(stem):
 
 def exercise_text(exercise):
     """Write one exercise as JSON, a line for each case."""
-    head = json.dumps({"exercise": exercise.name, "returns": exercise.returns, "hints": exercise.hints}, ensure_ascii=False, indent=1)
-    cases = ",\n".join(json.dumps(case_as_json(case), ensure_ascii=False, separators=(",", ":")) for case in exercise.cases)
+    head = json.dumps(
+        {"exercise": exercise.name, "returns": exercise.returns, "hints": exercise.hints}, ensure_ascii=False, indent=1
+    )
+    cases = ",\n".join(
+        json.dumps(case_as_json(case), ensure_ascii=False, separators=(",", ":")) for case in exercise.cases
+    )
     return f'{head[:-2]},\n "cases": [\n{cases}\n]}}'
 
 
@@ -59,7 +63,9 @@ def case_as_json(case):
         "properties": case.properties,
         "inputs": to_json(case.inputs),
         "expected": expected,
-        "lookalikes": {str(index): other for index, other in enumerate(others) if json.dumps(other) != json.dumps(expected)},
+        "lookalikes": {
+            str(index): other for index, other in enumerate(others) if json.dumps(other) != json.dumps(expected)
+        },
     }
 
 

@@ -12,7 +12,20 @@ import numpy as np
 LARGEST_TEXT = 16_000_000  # characters; an exercise's answers are thousands of numbers, not millions
 LARGEST_ARRAY = 500_000  # elements
 DEEPEST = 12
-ARRAY_DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"}
+ARRAY_DTYPES = {
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+}
 
 
 @dataclass(frozen=True)
@@ -32,14 +45,16 @@ def plain(value, depth=0):
         return Opaque("something nested very deeply")
     if isinstance(value, np.ndarray | np.generic):
         return plain_array(np.asarray(value))
-    if value is None or type(value) in (bool, int, float, str):
+    if value is None or type(value) in (bool, int, float, str, Opaque):
         return value
     if isinstance(value, tuple | list):
         sequence = tuple if isinstance(value, tuple) else list
         return sequence(plain(item, depth + 1) for item in value)
     if isinstance(value, dict):
-        return {key if type(key) in (str, int) else type_name(key): plain(item, depth + 1) for key, item in value.items()}
-    return Opaque(type_name(value))
+        return {
+            key if type(key) in (str, int) else type_name(key): plain(item, depth + 1) for key, item in value.items()
+        }
+    return Opaque(f"a value of type {type_name(value)}")
 
 
 def plain_array(array):

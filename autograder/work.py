@@ -32,7 +32,9 @@ def grade_work(stems=()):
     here = [stem for stem in chapters() if (WORK / f"{stem}.ipynb").exists()]
     missing = [stem for stem in stems if stem not in here]
     if missing or not here:
-        raise CourseError(f"there is no work/{(missing or ['*'])[0]}.ipynb; `make lab` puts a copy there for you to complete")
+        raise CourseError(
+            f"there is no work/{(missing or ['*'])[0]}.ipynb; `make lab` puts a copy there for you to complete"
+        )
     for stem in stems or here:
         print(f"{stem}: running your notebook ...", flush=True)
         notebook = rebuild(stem, read_submission(WORK / f"{stem}.ipynb"))

@@ -107,21 +107,70 @@ def softmax_in_longdouble(scores, axis=-1):
 SOFTMAX = Exercise(
     reference=reference.softmax,
     cases=(
-        Case("three scores become three weights", lambda rng: {"scores": normal(rng, 3)}, properties=(ROWS_SUM_TO_ONE,), weight=2),
-        Case("each row of a matrix is a softmax of its own", lambda rng: {"scores": normal(rng, 3, 4)}, properties=(ROWS_SUM_TO_ONE,)),
-        Case("axis=0 makes the columns sum to 1", lambda rng: {"scores": normal(rng, 3, 3), "axis": 0}, properties=(ROWS_SUM_TO_ONE,)),
-        Case("scores around 1000 do not overflow", lambda rng: {"scores": 1000 + normal(rng, 3)}, properties=(ROWS_SUM_TO_ONE,)),
-        Case("rows whose scores are far apart do not disturb each other", rows_far_apart, properties=(ROWS_SUM_TO_ONE,)),
-        Case("a score of -inf gets a weight of exactly 0", with_minus_infinity, properties=(ROWS_SUM_TO_ONE, EXACT_ZEROS)),
-        Case("a score on its own has a weight of exactly 1", lambda rng: {"scores": normal(rng, 3, 1)}, properties=(EXACTLY_ONE,)),
+        Case(
+            "three scores become three weights",
+            lambda rng: {"scores": normal(rng, 3)},
+            properties=(ROWS_SUM_TO_ONE,),
+            weight=2,
+        ),
+        Case(
+            "each row of a matrix is a softmax of its own",
+            lambda rng: {"scores": normal(rng, 3, 4)},
+            properties=(ROWS_SUM_TO_ONE,),
+        ),
+        Case(
+            "axis=0 makes the columns sum to 1",
+            lambda rng: {"scores": normal(rng, 3, 3), "axis": 0},
+            properties=(ROWS_SUM_TO_ONE,),
+        ),
+        Case(
+            "scores around 1000 do not overflow",
+            lambda rng: {"scores": 1000 + normal(rng, 3)},
+            properties=(ROWS_SUM_TO_ONE,),
+        ),
+        Case(
+            "rows whose scores are far apart do not disturb each other", rows_far_apart, properties=(ROWS_SUM_TO_ONE,)
+        ),
+        Case(
+            "a score of -inf gets a weight of exactly 0", with_minus_infinity, properties=(ROWS_SUM_TO_ONE, EXACT_ZEROS)
+        ),
+        Case(
+            "a score on its own has a weight of exactly 1",
+            lambda rng: {"scores": normal(rng, 3, 1)},
+            properties=(EXACTLY_ONE,),
+        ),
         Case("float32 scores give float32 weights", lambda rng: {"scores": normal(rng, 2, 3, dtype=np.float32)}),
         Case("the scores stay as they were", lambda rng: {"scores": normal(rng, 2, 3)}, probe=arguments_after),
-        Case("a batch of heads", lambda rng: {"scores": normal(rng, 2, 3, 4, 5)}, properties=(ROWS_SUM_TO_ONE,), visible=False, weight=2),
-        Case("an axis in the middle", lambda rng: {"scores": normal(rng, 3, 3, 3), "axis": 1}, properties=(ROWS_SUM_TO_ONE,), visible=False),
+        Case(
+            "a batch of heads",
+            lambda rng: {"scores": normal(rng, 2, 3, 4, 5)},
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+            weight=2,
+        ),
+        Case(
+            "an axis in the middle",
+            lambda rng: {"scores": normal(rng, 3, 3, 3), "axis": 1},
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
         Case("an axis counted from the end", lambda rng: {"scores": normal(rng, 2, 4, 4), "axis": -2}, visible=False),
-        Case("scores far below zero", lambda rng: {"scores": normal(rng, 2, 4) - 2000}, properties=(ROWS_SUM_TO_ONE,), visible=False),
-        Case("float32 scores of a few hundred", lambda rng: {"scores": normal(rng, 2, 5, scale=300, dtype=np.float32)}, visible=False),
-        Case("two equal scores share the weight", lambda rng: {"scores": np.full((3, 2), normal(rng, 1)[0])}, visible=False),
+        Case(
+            "scores far below zero",
+            lambda rng: {"scores": normal(rng, 2, 4) - 2000},
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
+        Case(
+            "float32 scores of a few hundred",
+            lambda rng: {"scores": normal(rng, 2, 5, scale=300, dtype=np.float32)},
+            visible=False,
+        ),
+        Case(
+            "two equal scores share the weight",
+            lambda rng: {"scores": np.full((3, 2), normal(rng, 1)[0])},
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -138,7 +187,8 @@ SOFTMAX = Exercise(
         Misconception(
             "one maximum serves the whole array",
             softmax_global_maximum,
-            "Look at a row whose scores are far below the largest of the whole array: what does exp make of it, and what is left to divide by?",
+            "Look at a row whose scores are far below the largest of the whole array: what does exp make of it, and "
+            "what is left to divide by?",
         ),
         Misconception(
             "a small epsilon in the denominator does no harm",
@@ -168,7 +218,8 @@ SOFTMAX = Exercise(
         Misconception(
             "dividing by the sum is enough",
             softmax_without_exponential,
-            "Dividing by the sum alone makes numbers sum to 1, but it keeps negative ones negative. What does the formula apply to each score first?",
+            "Dividing by the sum alone makes numbers sum to 1, but it keeps negative ones negative. What does the "
+            "formula apply to each score first?",
         ),
     ),
     alternatives=(softmax_by_logarithm, softmax_by_loops, softmax_by_torch, softmax_in_longdouble),
@@ -405,13 +456,38 @@ ATTENTION = Exercise(
     reference=reference.scaled_dot_product_attention,
     returns=("output", "weights"),
     cases=(
-        Case("one query, two keys", queries_keys_values(query_len=1, key_len=2, d_k=2, d_v=2), properties=ATTENTION_LAWS, weight=2),
-        Case("a sentence that attends to itself", queries_keys_values(query_len=4, key_len=4, d_k=4, d_v=4), properties=ATTENTION_LAWS),
-        Case("more keys than queries", queries_keys_values(query_len=2, key_len=5, d_k=3, d_v=3), properties=ATTENTION_LAWS),
-        Case("values longer than keys", queries_keys_values(query_len=3, key_len=3, d_k=2, d_v=6), properties=ATTENTION_LAWS),
-        Case("a batch is carried along", queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=2), properties=ATTENTION_LAWS),
+        Case(
+            "one query, two keys",
+            queries_keys_values(query_len=1, key_len=2, d_k=2, d_v=2),
+            properties=ATTENTION_LAWS,
+            weight=2,
+        ),
+        Case(
+            "a sentence that attends to itself",
+            queries_keys_values(query_len=4, key_len=4, d_k=4, d_v=4),
+            properties=ATTENTION_LAWS,
+        ),
+        Case(
+            "more keys than queries",
+            queries_keys_values(query_len=2, key_len=5, d_k=3, d_v=3),
+            properties=ATTENTION_LAWS,
+        ),
+        Case(
+            "values longer than keys",
+            queries_keys_values(query_len=3, key_len=3, d_k=2, d_v=6),
+            properties=ATTENTION_LAWS,
+        ),
+        Case(
+            "a batch is carried along",
+            queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=2),
+            properties=ATTENTION_LAWS,
+        ),
         Case("float32 in, float32 out", queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2, dtype=np.float32)),
-        Case("the arguments stay as they were", queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2), probe=arguments_after),
+        Case(
+            "the arguments stay as they were",
+            queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2),
+            probe=arguments_after,
+        ),
         Case(
             "batch and heads",
             queries_keys_values(2, 3, query_len=4, key_len=5, d_k=6, d_v=7),
@@ -419,15 +495,30 @@ ATTENTION = Exercise(
             visible=False,
             weight=2,
         ),
-        Case("all sizes equal", queries_keys_values(3, query_len=3, key_len=3, d_k=3, d_v=3), properties=ATTENTION_LAWS, visible=False),
+        Case(
+            "all sizes equal",
+            queries_keys_values(3, query_len=3, key_len=3, d_k=3, d_v=3),
+            properties=ATTENTION_LAWS,
+            visible=False,
+        ),
         Case(
             "scores of several hundred",
             queries_keys_values(query_len=3, key_len=4, d_k=8, d_v=3, scale=60),
             properties=ATTENTION_LAWS,
             visible=False,
         ),
-        Case("a single key", queries_keys_values(query_len=3, key_len=1, d_k=4, d_v=2), properties=ATTENTION_LAWS, visible=False),
-        Case("long vectors", queries_keys_values(query_len=3, key_len=4, d_k=64, d_v=5), properties=ATTENTION_LAWS, visible=False),
+        Case(
+            "a single key",
+            queries_keys_values(query_len=3, key_len=1, d_k=4, d_v=2),
+            properties=ATTENTION_LAWS,
+            visible=False,
+        ),
+        Case(
+            "long vectors",
+            queries_keys_values(query_len=3, key_len=4, d_k=64, d_v=5),
+            properties=ATTENTION_LAWS,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -605,7 +696,8 @@ BACKWARD = Exercise(
         Misconception(
             "a weight depends on its own score alone",
             backward_diagonal_only,
-            "Each weight depends on every score of its row, because the weights share one sum. Where do the other terms of the formula enter?",
+            "Each weight depends on every score of its row, because the weights share one sum. Where do the other "
+            "terms of the formula enter?",
         ),
         Misconception(
             "the weight in front can be dropped",

@@ -24,7 +24,11 @@ def check(exercise, hidden=False):
     """
     if hidden:
         return Outcome(HIDDEN_NOTE)
-    prepared = find_exercise(exercise)
+    try:
+        prepared = find_exercise(exercise)
+    except CourseError as error:
+        print(f"{RED}✗ {error}.{PLAIN}")
+        return Outcome("")
     namespace = sys._getframe(1).f_globals
     if exercise not in namespace:
         print(f"{RED}✗ {exercise} is not defined yet: run the cell above that defines it, then this one again.{PLAIN}")
@@ -62,5 +66,7 @@ def find_exercise(name):
     for path in sorted(VISIBLE.glob("*.json")):
         known.update(read_visible_cases(path.stem))
     if name not in known:
-        raise CourseError(f"there is no exercise {name!r}; there are: {', '.join(known) or 'none, until `make notebooks` has run'}")
+        raise CourseError(
+            f"there is no exercise {name!r}; there are: {', '.join(known) or 'none, until `make notebooks` has run'}"
+        )
     return known[name]

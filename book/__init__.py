@@ -1,0 +1,1 @@
+"""The book: chapters in MyST, their figures and their explorers."""

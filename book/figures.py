@@ -1,0 +1,270 @@
+"""Every plot of the book, in one style.
+
+Vector graphics; tokens as tick labels; "query position" down and "key position" across; sequential colours from zero. Each function
+takes plain arrays, returns the figure and computes nothing that a reader should see computed.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+# Okabe and Ito's palette: the hues stay apart under the common colour-vision deficiencies.
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#8F4E8B", "#6B6B6B"
+SEQUENTIAL = "Blues"
+
+STYLE = {
+    "figure.figsize": (6.4, 3.2),
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.prop_cycle": plt.cycler(color=[BLUE, ORANGE, GREEN, PURPLE, GREY]),
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "attention",  # the same figure gives the same bytes
+}
+
+
+def use_house_style():
+    """Draw every figure of this page as SVG in the style of the book."""
+    set_matplotlib_formats("svg", metadata={"Date": None})
+    plt.rcParams.update(STYLE)
+
+
+def heatmap(
+    matrix,
+    row_labels,
+    column_labels,
+    *,
+    xlabel="key position",
+    ylabel="query position",
+    title=None,
+    decimals=2,
+    ax=None,
+):
+    """Show a small matrix as colours from zero, with its numbers written in the cells.
+
+    Args:
+        matrix: (rows, columns) non-negative.
+        row_labels, column_labels: the tokens beside the rows and below the columns.
+        decimals: digits after the point; None leaves the numbers out.
+
+    Returns:
+        the matplotlib figure.
+    """
+    matrix = np.asarray(matrix)
+    if ax is None:
+        width = 1.6 + 0.75 * matrix.shape[1]
+        _, ax = plt.subplots(figsize=(width, 0.9 + 0.5 * matrix.shape[0]))
+    ax.imshow(matrix, cmap=SEQUENTIAL, vmin=0, vmax=max(matrix.max(), 1e-12), aspect="auto")
+    ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
+    ax.set_xticks(range(matrix.shape[1]), column_labels)
+    ax.set_yticks(range(matrix.shape[0]), row_labels)
+    ax.tick_params(length=0)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    if decimals is not None:
+        for (row, column), number in np.ndenumerate(matrix):
+            dark = number > 0.55 * matrix.max()
+            ax.text(column, row, f"{number:.{decimals}f}", ha="center", va="center", color="white" if dark else "black")
+    return ax.figure
+
+
+def coverage_curve(sizes, curves):
+    """Draw the share of words that a vocabulary does not know against its size.
+
+    Args:
+        sizes: (points,) vocabulary sizes.
+        curves: dict from a label to the (points,) shares, between 0 and 1.
+
+    Returns:
+        the matplotlib figure.
+    """
+    _, ax = plt.subplots(figsize=(4.6, 3.0))
+    for colour, (label, shares) in zip((BLUE, ORANGE), curves.items(), strict=True):
+        ax.plot(sizes, 100 * np.asarray(shares), color=colour)
+        middle = len(sizes) // 2
+        ax.annotate(label, (sizes[middle], 100 * shares[middle]), (6, 6), textcoords="offset points", color=colour)
+    ax.set(xlabel="max_size (entries in the vocabulary)", ylabel="unknown words (%)", ylim=(0, 103), xlim=(0, None))
+    return ax.figure
+
+
+def dot_product_pair(first, second, labels, titles):
+    """Show two small matrices of dot products side by side, on one colour scale each."""
+    figure, axes = plt.subplots(1, 2, figsize=(4.7, 2.3))
+    for ax, matrix, title in zip(axes, (first, second), titles, strict=True):
+        heatmap(matrix, labels, labels, xlabel="", ylabel="", title=title, decimals=0, ax=ax)
+    return figure
+
+
+def scatter_add(tokens, token_ids, grad_output, row_labels, gradient):
+    """Draw how the gradients of the positions travel to the rows of the table and add up there.
+
+    Args:
+        tokens: the words of the sentence.
+        token_ids: (seq_len,) int: the row that each position looked up.
+        grad_output: (seq_len, d_model) the gradient at each position.
+        row_labels: the tokens of the vocabulary.
+        gradient: (vocab_size, d_model) the gradient of the table.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.2, 3.5))
+    rows, seq_len = len(row_labels), len(tokens)
+    heights = np.linspace(rows - 2, 1, seq_len)  # spreads the positions along the table
+    for place, (token, row) in enumerate(zip(tokens, token_ids, strict=True)):
+        repeated = list(token_ids).count(row) > 1
+        colour = ORANGE if repeated else BLUE
+        ax.text(0.0, heights[place], f"{token}  {_vector(grad_output[place])}", ha="left", va="center", color=colour)
+        arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.5}
+        ax.annotate("", (2.05, rows - 1 - row), (1.3, heights[place]), arrowprops=arrow)
+    for row, label in enumerate(row_labels):
+        look = {"va": "center", **({"weight": "bold"} if row in token_ids else {"color": GREY})}
+        ax.text(2.15, rows - 1 - row, label, ha="left", **look)
+        ax.text(3.45, rows - 1 - row, _vector(gradient[row]), ha="right", **look)
+    ax.text(0.0, rows + 0.1, "position: its gradient", ha="left", va="center", color=GREY)
+    ax.text(3.45, rows + 0.1, "row of the table: sum", ha="right", va="center", color=GREY)
+    ax.set(xlim=(-0.05, 3.5), ylim=(-0.6, rows + 0.6))
+    ax.axis("off")
+    return figure
+
+
+def _vector(numbers):
+    return "[" + ", ".join(f"{number:g}" for number in numbers) + "]"
+
+
+def similarity_pair(before, after, labels, titles=("before", "after")):
+    """Show two matrices of cosine similarities, from -1 (orange) over 0 (white) to 1 (blue).
+
+    Args:
+        before, after: (words, words) cosine similarities.
+        labels: the words.
+
+    Returns:
+        the matplotlib figure.
+    """
+    colours = LinearSegmentedColormap.from_list("cosine", [ORANGE, "white", BLUE])
+    figure, axes = plt.subplots(1, 2, figsize=(4.4, 2.9), sharey=True)
+    for ax, matrix, title in zip(axes, (before, after), titles, strict=True):
+        image = ax.imshow(matrix, cmap=colours, vmin=-1, vmax=1)
+        ax.set_title(title)
+        ax.set_xticks(range(len(labels)), labels, rotation=90)
+        ax.set_yticks(range(len(labels)), labels)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=30, ticks=[-1, 0, 1])
+    bar.set_label("cosine similarity")
+    return figure
+
+
+def seed_spread(groups):
+    """Draw one dot for each seed, one row for each kind of pair.
+
+    Args:
+        groups: dict from a label to the (seeds,) mean cosine similarities.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.4, 2.3))
+    for row, (label, numbers) in enumerate(groups.items()):
+        colour = BLUE if "same" in label else ORANGE
+        ax.plot(numbers, np.full(len(numbers), -row), "o", color=colour, alpha=0.6, markeredgewidth=0, markersize=7)
+    ax.axvline(0, color=GREY, linewidth=0.8, zorder=0)
+    ax.set_yticks([-row for row in range(len(groups))], groups)
+    ax.set(xlabel="mean cosine similarity, one dot per seed", xlim=(-0.3, 1.05), ylim=(-len(groups) + 0.5, 0.5))
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    return figure
+
+
+def scores_to_weights(scores, weights, labels):
+    """Show attention before and after the softmax: scores on the left, weights on the right.
+
+    Args:
+        scores, weights: (query_len, key_len) non-negative.
+        labels: the tokens, for queries and keys alike.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(4.8, 2.1), sharey=True)
+    heatmap(scores, labels, labels, title="scores", decimals=0, ax=axes[0])
+    heatmap(weights, labels, labels, title="weights", ylabel=None, decimals=3, ax=axes[1])
+    return figure
+
+
+def attention_map(weights, query_labels, key_labels):
+    """Show who looks at whom in a whole sentence, narrow enough for a phone.
+
+    Args:
+        weights: (query_len, key_len), each row summing to 1.
+        query_labels, key_labels: the tokens.
+
+    Returns:
+        the matplotlib figure.
+    """
+    _, ax = plt.subplots(figsize=(4.8, 1.0 + 0.4 * len(query_labels)))
+    return heatmap(weights, query_labels, key_labels, ax=ax)
+
+
+def _widths_axis(ax, widths):
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(widths, widths)
+    ax.minorticks_off()
+    ax.set_xlabel("width of queries and keys, $d_k$")
+
+
+def score_variance(widths, raw, scaled):
+    """Draw the variance of scores against their width, one dot for each seed, beside what the algebra says.
+
+    Args:
+        widths: (widths,) the values of d_k.
+        raw, scaled: (widths, seeds) variances of the dot products, and of the dot products divided by sqrt(d_k).
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 2.9))
+    for variances, theory, colour, label in (
+        (raw, np.asarray(widths, dtype=float), ORANGE, r"$q \cdot k$"),
+        (scaled, np.ones(len(widths)), BLUE, r"$q \cdot k \, / \sqrt{d_k}$"),
+    ):
+        ax.plot(widths, theory, color=colour, linewidth=1)
+        ax.plot(widths, variances, "o", color=colour, alpha=0.5, markeredgewidth=0, markersize=6)
+        ax.text(widths[-2], theory[-2] * 2.2, label, color=colour, ha="right", va="bottom")
+    _widths_axis(ax, widths)
+    ax.set_yscale("log", base=2)
+    ax.set_yticks([1, 8, 64, 512], [1, 8, 64, 512])
+    ax.set(ylabel="variance of a score")
+    ax.minorticks_off()
+    return figure
+
+
+def saturation(widths, largest, slope):
+    """Draw how the softmax saturates as d_k grows, with and without the scale; bands reach over all seeds.
+
+    Args:
+        widths: (widths,) the values of d_k.
+        largest: dict from a label to the (widths, seeds) mean largest weight of a row.
+        slope: dict from the same labels to the (widths, seeds) median size of the softmax's Jacobian.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.6), sharex=True)
+    for ax, groups in zip(axes, (largest, slope), strict=True):
+        for (label, numbers), colour in zip(groups.items(), (ORANGE, BLUE), strict=True):
+            ax.fill_between(widths, numbers.min(axis=1), numbers.max(axis=1), color=colour, alpha=0.25, linewidth=0)
+            ax.plot(widths, np.median(numbers, axis=1), color=colour, label=label)
+    axes[0].set(title="largest weight of a row", ylim=(0, 1.02))
+    axes[0].legend(loc="lower right")
+    axes[1].set(title="size of the softmax's Jacobian (log scale)", yscale="log")
+    _widths_axis(axes[1], widths)
+    return figure

@@ -1,0 +1,100 @@
+"""The lookup explorer: its arithmetic equals the reference, and a keyboard is enough to use it."""
+
+import numpy as np
+import pytest
+
+from solutions.ch01_embeddings import build_vocabulary, embed, encode, one_hot
+
+pytestmark = pytest.mark.browser
+
+SENTENCE = "cats like other cats"
+
+
+@pytest.fixture
+def explorer(page, built_book):
+    page.goto(f"{built_book}book/ch01_embeddings.html")
+    box = page.locator(".explorer[data-explorer=lookup]")
+    box.scroll_into_view_if_needed()
+    return box
+
+
+def output_rows(explorer):
+    return [row.locator("td").all_inner_texts() for row in explorer.locator(".lookup-out tbody tr").all()]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_compute_equals_the_reference(page, explorer, seed):
+    rng = np.random.default_rng(seed)
+    words = ["cats", "like", "dogs", "constructor", "the"]
+    vocabulary = build_vocabulary([" ".join(words)])
+    sentence = " ".join(rng.choice([*words, "birds", "toString"], size=rng.integers(0, 9)))
+    table = rng.normal(size=(len(vocabulary), rng.integers(1, 5)))
+    state = {"sentence": f"  {sentence} ", "vocabulary": vocabulary, "table": table.tolist()}
+    seen = page.evaluate("state => globalThis.explorers.lookup.compute(state)", state)
+
+    ids = encode(sentence, vocabulary)
+    vectors = embed(ids, table)
+    assert seen["ids"] == ids.tolist()
+    assert seen["oneHot"] == one_hot(ids, len(vocabulary)).tolist()
+    assert seen["lookup"] == vectors.tolist()
+    assert seen["product"] == vectors.tolist()  # exact: every other term of the sum is 0
+    assert seen["multiplications"] == one_hot(ids, len(vocabulary)).size * table.shape[1]
+    assert seen["multiplicationsByZero"] == seen["multiplications"] - vectors.size
+    assert seen["copied"] == vectors.size
+
+
+def test_an_entry_moves_every_place_where_its_word_stands(page, explorer):
+    entry = explorer.locator("[data-entry='4,0']")
+    entry.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.entry") == "4,1"
+    before = output_rows(explorer)
+    explorer.locator("input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    after = output_rows(explorer)
+
+    moved = [
+        (place, column)
+        for place, (old, new) in enumerate(zip(before, after, strict=True))
+        for column in range(len(old))
+        if old[column] != new[column]
+    ]
+    assert moved == [(0, 1), (3, 1)]
+    assert "positions 0 and 3 and nowhere else" in explorer.locator("[aria-live]").inner_text()
+
+    explorer.get_by_role("button", name="Reset the table").press("Enter")
+    assert output_rows(explorer) == before
+    assert page.errors_seen == []
+
+
+def test_unknown_and_unwritten_words(page, explorer):
+    sentence = explorer.get_by_label("Sentence")
+    assert sentence.input_value() == SENTENCE
+    sentence.fill("cats like birds")
+    radio = explorer.get_by_role("radio").nth(2)
+    assert radio.locator("xpath=..").inner_text().split() == ["birds", "→", "<unk>", "3"]
+    sentence.fill("")
+    assert output_rows(explorer) == []
+    explorer.get_by_role("button", name="dogs", exact=True).press("Enter")
+    assert sentence.input_value() == "dogs"
+    assert len(output_rows(explorer)) == 1
+
+
+def test_positions_are_followed_with_arrow_keys(page, explorer):
+    explorer.get_by_role("radio").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert "row 5 of the table" in explorer.locator("[aria-live]").inner_text()
+    assert explorer.locator(".lookup-table tbody tr.lookup-on th").inner_text().split() == ["5", "like"]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off(page, explorer, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_touch_targets_on_a_phone(page, explorer):
+    page.set_viewport_size({"width": 390, "height": 800})
+    for control in explorer.locator("button, input").all():
+        assert control.bounding_box()["height"] >= 44, control.evaluate("element => element.outerHTML")

@@ -1,0 +1,124 @@
+"""The explorer of the attention chapter: its numbers are the reference's, and hands and keys move it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from solutions.ch04_attention import scaled_dot_product_attention, softmax
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def chapter(page, built_book):
+    page.goto(built_book + "book/ch04_attention.html")
+    page.locator(".attention-table").wait_for()
+    return page
+
+
+def compute(page, **state):
+    return page.evaluate("state => globalThis.explorers.attention.compute(state)", state)
+
+
+def query_of(page):
+    """Return the direction and length that the sliders say."""
+    values = page.locator(".attention-number").all_inner_texts()
+    return float(values[0].replace("−", "-").rstrip("°")), float(values[1])
+
+
+def weights_of(page):
+    return {
+        row.locator("th").inner_text(): float(row.locator("td").last.inner_text())
+        for row in page.locator(".attention-table tbody tr").all()
+    }
+
+
+def random_state(rng):
+    keys = int(rng.integers(2, 7))
+    return {
+        "query": (3 * rng.standard_normal(2)).tolist(),
+        "keys": (2 * rng.standard_normal((keys, 2))).tolist(),
+        "values": rng.standard_normal((keys, 2)).tolist(),
+        "d_k": int(2 ** rng.integers(1, 10)),
+        "scaled": bool(rng.integers(2)),
+    }
+
+
+def widen(vectors, d_k):
+    """Stretch vectors of the plane so that dot products grow by sqrt(d_k / 2), and fill them up to d_k components."""
+    vectors = (d_k / 2) ** 0.25 * np.array(vectors)
+    return np.pad(vectors, [(0, 0), (0, d_k - 2)])
+
+
+def test_numbers_equal_the_reference(chapter):
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        state = random_state(rng)
+        query, key = widen([state["query"]], state["d_k"]), widen(state["keys"], state["d_k"])
+        if not state["scaled"]:
+            query = query * math.sqrt(state["d_k"])  # takes back the division
+        output, weights = scaled_dot_product_attention(query, key, np.array(state["values"]))
+        slopes = np.diag(weights[0]) - np.outer(weights[0], weights[0])
+
+        result = compute(chapter, **state)
+        assert np.allclose(result["weights"], weights[0], rtol=1e-9, atol=1e-12)
+        assert np.allclose(result["output"], output[0], rtol=1e-9, atol=1e-12)
+        assert np.allclose(result["weights"], softmax(np.array(result["scores"])), rtol=1e-9, atol=1e-12)
+        assert np.isclose(result["jacobian"], np.linalg.norm(slopes), rtol=1e-6, atol=1e-7)  # a difference near 0
+
+
+def test_scores_of_any_size_stay_finite(chapter):
+    state = {"query": [1e4, 0], "keys": [[1e4, 0], [0, 1]], "values": [[1, 0], [0, 1]], "d_k": 512, "scaled": False}
+    assert compute(chapter, **state)["weights"] == [1, 0]
+
+
+def test_keys_turn_and_stretch_the_query(chapter):
+    direction, length = chapter.get_by_label("Direction of the query"), chapter.get_by_label("Length of the query")
+    before, size = query_of(chapter)
+    direction.focus()
+    for _ in range(10):
+        direction.press("ArrowRight")
+    assert query_of(chapter) == (before + 10, size)
+    direction.fill("35")  # towards "cat"
+    shared = weights_of(chapter)["cat"]
+    length.focus()
+    length.press("End")
+    assert query_of(chapter)[1] > size
+    assert weights_of(chapter)["cat"] > max(0.9, shared)
+    length.press("Home")
+    assert set(weights_of(chapter).values()) == {0.2}  # a query of length 0: the plain average
+    assert query_of(chapter)[0] == 35  # and it remembers where it pointed
+    assert chapter.errors_seen == []
+
+
+def test_width_matters_only_without_the_scale(chapter):
+    before = weights_of(chapter)
+    chapter.get_by_label("Width").press("End")
+    assert weights_of(chapter) == before
+    chapter.get_by_label("Divide by").press("Space")
+    assert max(weights_of(chapter).values()) > 0.99
+    spoken = chapter.locator(".attention [aria-live]")
+    spoken.get_by_text("saturated").wait_for(state="attached")
+
+
+def test_dragging_moves_the_query_and_its_weights(chapter):
+    chapter.locator(".attention").scroll_into_view_if_needed()
+    plane = chapter.locator(".attention-plane").first
+    plane.scroll_into_view_if_needed()
+    box = plane.bounding_box()
+    grip = chapter.locator(".attention-grip").bounding_box()
+    chapter.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
+    chapter.mouse.down()
+    chapter.mouse.move(box["x"] + 0.26 * box["width"], box["y"] + 0.84 * box["height"], steps=5)
+    chapter.mouse.up()
+    weights = weights_of(chapter)
+    assert max(weights, key=weights.get) == "on"
+
+
+def test_nothing_is_cut_off_on_a_phone(chapter):
+    chapter.set_viewport_size({"width": 390, "height": 844})
+    explorer = chapter.locator(".explorer[data-explorer=attention]")
+    assert explorer.evaluate("element => element.scrollWidth <= element.clientWidth")
+    for control in explorer.locator("input[type=range], label").all():
+        assert control.bounding_box()["height"] >= 43.9

@@ -1,0 +1,48 @@
+"""What several tests share."""
+
+import nbformat
+import pytest
+
+from autograder.course import notebook_of
+from autograder.judge import judge
+from autograder.probes import observe
+from autograder.sample_class import solution_sources
+from autograder.wire import decode, encode
+
+
+def judged(prepared, implementation):
+    """Judge an implementation on prepared cases, as the grader would, without a kernel."""
+    return judge(
+        prepared, [observe(case.probe, implementation, decode(encode(case.inputs))) for case in prepared.cases]
+    )
+
+
+def solved_notebook(stem, changes=None, extra_cells=()):
+    """Return a chapter's notebook as a learner hands it in.
+
+    Args:
+        changes: source by exercise, instead of the right one; None leaves the stub.
+        extra_cells: sources of code cells added after the setup cell.
+    """
+    sources = {**solution_sources(stem), **(changes or {})}
+    notebook = nbformat.read(notebook_of(stem), as_version=4)
+    for cell in notebook.cells:
+        source = sources.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+        if source is not None:
+            cell.source = source
+    notebook.cells[2:2] = [nbformat.v4.new_code_cell(source) for source in extra_cells]
+    return notebook
+
+
+def hand_in(folder, learner, stem, notebook, name=None):
+    """Write a notebook, or any text, where nbgrader looks for submissions; return its path."""
+    path = folder / "submitted" / learner / stem / (name or f"{stem}.ipynb")
+    path.parent.mkdir(parents=True)
+    path.write_text(notebook if isinstance(notebook, str) else nbformat.writes(notebook), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def course_folder(tmp_path_factory):
+    """A folder for submissions, grades and a gradebook of their own."""
+    return tmp_path_factory.mktemp("class")

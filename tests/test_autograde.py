@@ -1,0 +1,234 @@
+"""Plain `nbgrader autograde`, with this repository's configuration: every submission gets its own score, and nobody else's."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.course import ROOT, notebook_of
+from tests.conftest import hand_in, solved_notebook
+
+pytestmark = pytest.mark.xdist_group("autograde")  # its submissions are graded once, for all of its tests
+
+STEM = "ch04_attention"
+NBGRADER = Path(sys.executable).parent / "nbgrader"
+SHORT = ["--GradeExercises.case_timeout=1", "--GradeExercises.exercise_timeout=2", "--GradeExercises.cell_timeout=4"]
+
+ENDLESS = "def softmax(scores, axis=-1):\n    while True:\n        pass"
+STUBBORN = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
+LEAVING = "import os\n\n\ndef softmax(scores, axis=-1):\n    os._exit(0)"
+UNENDING_SYNTAX = "def softmax(scores, axis=-1)\n    return scores"
+MARKUP = "print('<script>alert(1)</script><img src=x onerror=alert(2)>')"
+ATTENTION_OVER_QUERIES = """def scaled_dot_product_attention(query, key, value):
+    weights = softmax(attention_scores(query, key), axis=-2)
+    return weights @ value, weights"""
+
+
+def large_output():
+    notebook = solved_notebook(STEM)
+    notebook.cells[3].outputs = [nbformat.v4.new_output("stream", name="stdout", text="x" * 50_000_000)]
+    return notebook
+
+
+def without_graded_cells():
+    notebook = solved_notebook(STEM)
+    notebook.cells = [cell for cell in notebook.cells if not cell.metadata.get("nbgrader", {}).get("grade")]
+    return notebook
+
+
+# learner -> (what they hand in, their score of 10, words of the first message)
+SUBMISSIONS = {
+    "right": (lambda: solved_notebook(STEM), 10, ""),
+    "blank": (lambda: nbformat.read(notebook_of(STEM), as_version=4), 0, "softmax is still the stub"),
+    "wrong_axis": (
+        lambda: solved_notebook(STEM, {"scaled_dot_product_attention": ATTENTION_OVER_QUERIES}),
+        7,
+        "Take one query",
+    ),
+    "not_json": (lambda: '{"cells": [', 0, "breaks off or is damaged"),
+    "not_a_notebook": (lambda: "[1, 2, 3]", 0, "no list of cells"),
+    "large_output_stored": (large_output, 10, ""),
+    "large_output_printed": (lambda: solved_notebook(STEM, extra_cells=["print('x' * 50_000_000)"]), 10, ""),
+    "endless_function": (lambda: solved_notebook(STEM, {"softmax": ENDLESS}), 5, "softmax did not finish within 1 s"),
+    "endless_cell": (lambda: solved_notebook(STEM, extra_cells=[STUBBORN]), 10, ""),
+    "flood": (lambda: solved_notebook(STEM, extra_cells=["while True:\n    print('flood' * 100)"]), 10, ""),
+    "leaving_function": (lambda: solved_notebook(STEM, {"softmax": LEAVING}), 5, "softmax ended the Python process"),
+    "leaving_cell": (lambda: solved_notebook(STEM, extra_cells=["import os\nos._exit(1)"]), 10, ""),
+    "stderr": (
+        lambda: solved_notebook(
+            STEM, extra_cells=["import sys, warnings\nwarnings.warn('hm')\nprint(1, file=sys.stderr)"]
+        ),
+        10,
+        "",
+    ),
+    "syntax": (
+        lambda: solved_notebook(STEM, {"softmax": UNENDING_SYNTAX}),
+        5,
+        "its cell stopped with SyntaxError: expected ':' (line 1)",
+    ),
+    "without_graded_cells": (without_graded_cells, 10, ""),
+    "markup": (lambda: solved_notebook(STEM, extra_cells=[MARKUP]), 10, ""),
+}
+
+
+def options(folder):
+    folders = [
+        f"--CourseDirectory.{name}_directory={folder / name}" for name in ("submitted", "autograded", "feedback")
+    ]
+    return [STEM, *folders, f"--CourseDirectory.db_url=sqlite:///{folder / 'gradebook.db'}", *SHORT]
+
+
+def nbgrader(command, folder, *more):
+    ran = subprocess.run([NBGRADER, command, *options(folder), *more], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return ran
+
+
+def scores(folder):
+    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as gradebook:
+        return {each.student.id: each.score for each in gradebook.assignment_submissions(STEM)}
+
+
+def record(folder, learner):
+    return nbformat.read(folder / "autograded" / learner / STEM / f"{STEM}.ipynb", as_version=4).metadata["autograder"]
+
+
+def first_message(folder, learner):
+    cases = [case for cell in record(folder, learner)["cells"] for case in cell["cases"]]
+    return next((case["message"] for case in cases if not case["passed"]), "")
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class")
+    for learner, (notebook, _, _) in SUBMISSIONS.items():
+        hand_in(folder, learner, STEM, notebook())
+    hand_in(folder, "folder", STEM, "").unlink()
+    (folder / "submitted" / "folder" / STEM / f"{STEM}.ipynb").mkdir()
+    hand_in(folder, "renamed", STEM, solved_notebook(STEM), name="ch04_attention(2).ipynb")
+    nbgrader("autograde", folder)
+    return folder
+
+
+def test_every_submission_has_its_own_score(graded):
+    expected = {learner: score for learner, (_, score, _) in SUBMISSIONS.items()}
+    assert scores(graded) == {**expected, "folder": 0, "renamed": 10}
+
+
+@pytest.mark.parametrize("learner", SUBMISSIONS)
+def test_the_first_message_says_what_was_wrong(graded, learner):
+    words = SUBMISSIONS[learner][2]
+    message = first_message(graded, learner)
+    assert words in message if words else message == ""
+
+
+def test_what_decides_a_score_is_kept_with_it(graded):
+    one, other = record(graded, "right"), record(graded, "wrong_axis")
+    assert one["seed"] != other["seed"]
+    assert len(bytes.fromhex(one["seed"])) == 32
+    assert one["checks"] == other["checks"]
+    case = next(case for cell in other["cells"] for case in cell["cases"] if not case["passed"])
+    assert case["misconception"] == "the softmax runs over the queries"
+
+
+def test_a_regrade_gives_the_same_verdicts(graded):
+    before = [record(graded, learner)["cells"] for learner in ("right", "wrong_axis")]
+    nbgrader("autograde", graded, "--force", "--student=right")
+    nbgrader("autograde", graded, "--force", "--student=wrong_axis")
+    assert [record(graded, learner)["cells"] for learner in ("right", "wrong_axis")] == before
+
+
+def test_feedback_is_text_that_holds_no_markup_of_a_learner_and_no_seed(graded):
+    nbgrader("generate_feedback", graded)
+    page = (graded / "feedback" / "markup" / STEM / f"{STEM}.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "<img" not in page
+    assert record(graded, "markup")["seed"] not in page
+    wrong = (graded / "feedback" / "wrong_axis" / STEM / f"{STEM}.html").read_text(encoding="utf-8")
+    assert "Take one query: over which axis" in wrong
+    assert "7 of 10 points" in wrong
+    assert "http" not in wrong.replace("http-equiv", "")
+    unread = (graded / "feedback" / "not_json" / STEM / f"{STEM}.html").read_text(encoding="utf-8")
+    assert "Nothing could be graded: " in unread
+
+
+def test_nothing_of_a_submission_is_left_running(graded):
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert not [line for line in listed.splitlines() if "ipykernel_launcher" in line and "autograder-" in line]
+
+
+def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
+    import shutil
+
+    copied = shutil.copytree(
+        ROOT,
+        tmp_path / "copy",
+        ignore=shutil.ignore_patterns(".git", ".venv", "_build", "work", "gradebook.db", "submitted"),
+    )
+    path = copied / "autograder" / "submitted" / "ada" / STEM / f"{STEM}.ipynb"
+    path.parent.mkdir(parents=True)
+    nbformat.write(solved_notebook(STEM), path)
+    checks = copied / "autograder" / "judge.py"
+    checks.write_text(
+        checks.read_text().replace(
+            "return sum(verdict.weight for verdict in verdicts if verdict.passed)", "return 0.5 *"
+        )
+    )
+    checks.write_text(checks.read_text().replace("0.5 * /", "0.5 * sum(verdict.weight for verdict in verdicts) /"))
+    subprocess.run(
+        [NBGRADER, "autograde", STEM, "--force"],
+        cwd=copied,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PATH": "/usr/bin:/bin"},
+    )
+    with Gradebook(f"sqlite:///{copied / 'autograder' / 'gradebook.db'}") as gradebook:
+        assert gradebook.find_submission(STEM, "ada").score == 5  # the copy's judge gives half
+
+
+def test_an_nbgrader_without_our_settings_gives_nothing_for_hidden_cells(tmp_path):
+    source = tmp_path / "source" / STEM / f"{STEM}.ipynb"
+    source.parent.mkdir(parents=True)
+    source.write_bytes(notebook_of(STEM).read_bytes())
+    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\nc.CourseDirectory.root = {str(tmp_path)!r}\n")
+    for learner, notebook in {
+        "right": solved_notebook(STEM),
+        "blank": nbformat.read(notebook_of(STEM), as_version=4),
+    }.items():
+        hand_in(tmp_path, learner, STEM, notebook)
+    path = os.pathsep.join([str(NBGRADER.parent), os.environ["PATH"]])
+    for command in ("generate_assignment", "autograde"):
+        ran = subprocess.run(
+            [NBGRADER, command, STEM], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}
+        )
+        assert ran.returncode == 0, ran.stderr[-2000:]
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
+        earned = {
+            (s.student.id, g.name): g.score
+            for s in gradebook.assignment_submissions(STEM)
+            for n in s.notebooks
+            for g in n.grades
+        }
+    assert all(score == 0 for (_, cell), score in earned.items() if cell.startswith("hidden_"))
+    assert all(score == 0 for (learner, _), score in earned.items() if learner == "blank")
+    assert all(
+        score > 0 for (learner, cell), score in earned.items() if learner == "right" and cell.startswith("check_")
+    )
+
+
+def test_autograding_an_unknown_assignment_says_which_exist(tmp_path):
+    hand_in(tmp_path, "someone", "ch99_nothing", solved_notebook(STEM))
+    command = [NBGRADER, "autograde", "ch99_nothing", *options(tmp_path)[1:]]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode != 0
+    assert "there is no released notebook for 'ch99_nothing'" in ran.stderr
+
+
+def test_every_submission_keeps_only_its_own_folder(graded):
+    for path in (graded / "autograded").glob("*/*/*.ipynb"):
+        assert json.loads(path.read_text())["nbformat"] == 4

@@ -1,0 +1,103 @@
+"""Each way to be wrong has its own plain sentence."""
+
+import numpy as np
+import pytest
+
+from autograder.exercise import PUBLIC_SEED, load_exercises
+from solutions.ch04_attention import scaled_dot_product_attention, softmax
+from tests.conftest import judged
+
+EXERCISES = {**load_exercises("ch01_embeddings"), **load_exercises("ch04_attention")}
+
+
+def first_message(exercise, implementation, visible=True):
+    verdicts = judged(EXERCISES[exercise].prepare(PUBLIC_SEED, visible), implementation)
+    return next((verdict.message for verdict in verdicts if not verdict.passed), "")
+
+
+def stub(scores, axis=-1):
+    raise NotImplementedError
+
+
+def with_two_arguments_more(scores, axis, third, fourth):
+    return scores
+
+
+def broken(scores, axis=-1):
+    return scores @ np.ones((17, 17))
+
+
+def leaving(scores, axis=-1):
+    raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("implementation", "sentence"),
+    [
+        (stub, "softmax is still the stub; replace `raise NotImplementedError` with your code."),
+        (lambda scores, axis=-1: None, "it returned None; is a `return` missing?"),
+        (lambda scores, axis=-1: scores.tolist(), "the result is a list of 3, but should be a NumPy array of float64."),
+        (lambda scores, axis=-1: {1}, "the result is a value of type set, but should be a NumPy array of float64."),
+        (
+            lambda scores, axis=-1: scores.astype(complex),
+            "the result is a NumPy array of dtype complex128, but should be a NumPy array of float64.",
+        ),
+        (lambda scores, axis=-1: scores[:-1], "the result has shape (2,), but should have (3,)."),
+        (lambda scores, axis=-1: scores.astype(np.float32), "the result has dtype float32, but should have float64."),
+        (lambda scores, axis=-1: scores * np.nan, "the result is nan in 3 of 3 places."),
+        (lambda scores, axis=-1: scores + np.inf, "the result is infinite in 3 of 3 places."),
+        (lambda scores, axis=-1: scores * 0 + 1 / 3, "but should be"),
+        (lambda scores, axis=-1: 2 * softmax(scores, axis), "result[:] sums to 2."),
+        (
+            with_two_arguments_more,
+            "softmax takes (scores, axis, third, fourth), and is called with (scores); keep the stub's first line.",
+        ),
+        (broken, "it raised a ValueError: matmul"),
+        (leaving, "it raised a SystemExit."),
+        ("a string", "softmax is the string 'a string', not a function."),
+    ],
+)
+def test_each_way_to_be_wrong_has_a_sentence(implementation, sentence):
+    message = first_message("softmax", implementation)
+    assert sentence in message
+    assert message.startswith("softmax")
+    assert "Traceback" not in message
+
+
+def test_a_missing_part_of_a_pair_is_named():
+    message = first_message("scaled_dot_product_attention", lambda *inputs: scaled_dot_product_attention(*inputs)[0])
+    assert "should return (output, weights)" in message
+
+
+def test_a_function_that_refuses_nothing_is_told_what_to_raise():
+    right = EXERCISES["one_hot"].reference
+    message = first_message("one_hot", lambda token_ids, vocab_size: right(np.abs(token_ids) % vocab_size, vocab_size))
+    assert "should raise a ValueError" in message
+
+
+def test_hidden_numbers_stay_hidden():
+    for verdict in judged(
+        EXERCISES["softmax"].prepare(b"secret", visible=False), lambda scores, axis=-1: scores * 0 + 0.2
+    ):
+        assert "scores of shape" in verdict.message or verdict.passed
+        assert "but should be" not in verdict.message
+
+
+def test_the_line_of_the_learners_own_code_is_told():
+    source = "def softmax(scores, axis=-1):\n    total = 1\n    return scores / missing\n"
+    import linecache
+
+    name = "/tmp/ipykernel_1/7.py"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    namespace = {}
+    exec(compile(source, name, "exec"), namespace)
+    message = first_message("softmax", namespace["softmax"])
+    assert (
+        "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return scores / missing`."
+        in message
+    )
+
+
+def test_renamed_parameters_are_no_fault():
+    assert first_message("softmax", lambda x, dim=-1: softmax(x, dim)) == ""
+    assert first_message("softmax", lambda x, dim=-1: softmax(x, dim), visible=False) == ""
