@@ -121,8 +121,8 @@ def find_in_changed(changed):
     """Return that the function changed its arguments, or None."""
     if changed == []:
         return None
-    names = ", ".join(map(str, changed)) if isinstance(changed, list) else "an argument"
-    return f"it changed {names}, which belongs to the caller; leave the arguments as they are"
+    names = " and ".join(map(str, changed)) if isinstance(changed, list) else "an argument"
+    return f"it changed {names}; arguments belong to the caller, and must stay as they were"
 
 
 def pair_up(wanted, got, names=()):
@@ -191,7 +191,7 @@ def find_in_finiteness(name, wanted, got):
 def find_in_values(name, wanted, got, *, numbers_shown):
     """Return that numbers, words or entries differ, or None."""
     if isinstance(wanted, dict):
-        return find_in_dictionary(name, wanted, got)
+        return find_in_dictionary(name, wanted, got, entries_shown=numbers_shown)
     if not isinstance(wanted, np.ndarray):
         return None if same(wanted, got) else f"{name} is {got!r}, but should be {wanted!r}"[:300]
     wrong = ~close(wanted, got)
@@ -205,8 +205,13 @@ def find_in_values(name, wanted, got, *, numbers_shown):
     return f"{spot} is {shown}, but should be {should}; {name} is wrong {in_places(wrong)}"
 
 
-def find_in_dictionary(name, wanted, got):
+def find_in_dictionary(name, wanted, got, *, entries_shown):
     """Return the first entry in which two dictionaries differ, or None."""
+    if same(wanted, got):
+        return None
+    if not entries_shown:
+        right = sum(key in got and same(entry, got[key]) for key, entry in wanted.items())
+        return f"{name} has {len(got)} entries, but should have {len(wanted)}; {right} of them are right"
     missing = [key for key in wanted if key not in got]
     if missing:
         return f"{name} has no entry for {missing[0]!r}"
@@ -242,15 +247,16 @@ def look_alike(exercise, pairs, findings):
 
 
 def same_observation(one, other):
-    """Return whether two observations are equal up to rounding; exceptions by their type and message."""
-    if "raised" in one or "raised" in other:
-        told = [
-            (raised.get("type"), raised.get("message"))
-            for raised in (one.get("raised"), other.get("raised"))
-            if isinstance(raised, dict)
-        ]
-        return len(told) == 2 and told[0] == told[1]
-    return same(one, other)
+    """Return whether two observations are equal up to rounding.
+
+    Exceptions are alike if their types are, and either their messages too or both were raised on purpose, in words of one's own.
+    """
+    if "raised" not in one and "raised" not in other:
+        return same(one, other)
+    both = [raised for raised in (one.get("raised"), other.get("raised")) if isinstance(raised, dict)]
+    if len(both) < 2 or both[0].get("type") != both[1].get("type"):
+        return False
+    return both[0].get("message") == both[1].get("message") or all(raised.get("deliberate") is True for raised in both)
 
 
 def same(one, other):
@@ -281,15 +287,19 @@ def close(wanted, got):
 
 def call_of(name, case):
     """Write the call as a learner would: short arguments in full, long or hidden ones by their shape."""
-    return f"{name}({', '.join(argument_text(key, value, case.visible) for key, value in case.inputs.items())})"
+    texts = [argument_text(key, value, case.visible) for key, value in case.inputs.items()]
+    if case.probe == "returned_for_generator":
+        key, _, value = texts[0].partition("=")
+        texts[0] = f"{key}=iter({value or key})"
+    return f"{name}({', '.join(texts)})"
 
 
 def argument_text(name, value, shown):
     """Write one argument of a call."""
     if isinstance(value, np.ndarray):
-        if shown and value.size <= SHOWN_INLINE:
-            return f"{name}={array_text(value)}"
         dtype = "" if value.dtype.name in ("float64", "int64") else f"{value.dtype.name} "
+        if shown and value.size <= SHOWN_INLINE:
+            return f"{name}={dtype}{array_text(value)}"
         return f"{dtype}{name} of shape {value.shape}"
     if value is None or isinstance(value, int | float):
         return f"{name}={value}"

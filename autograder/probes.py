@@ -74,7 +74,8 @@ def complaint_about_signature(implementation, inputs):
 def note_of_exception(error):
     """Return what a learner needs to know of an exception: its type, its message, and where in their own code it arose."""
     line, source, function = None, "", ""
-    for frame in traceback.extract_tb(error.__traceback__):
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in frames:
         if is_notebook_cell(frame.filename):
             line, source, function = frame.lineno, linecache.getline(frame.filename, frame.lineno).strip(), frame.name
     stub = isinstance(error, NotImplementedError) and not str(error)
@@ -90,6 +91,8 @@ def note_of_exception(error):
         "source": source[:120],
         "function": function[:80],
         "stub": stub,
+        "deliberate": bool(frames)
+        and linecache.getline(frames[-1].filename, frames[-1].lineno).lstrip().startswith("raise"),
     }
 
 
@@ -116,7 +119,7 @@ def describe(value):
 
 
 def article(name):
-    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
 
 
 def answer(request):

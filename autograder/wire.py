@@ -51,10 +51,20 @@ def plain(value, depth=0):
         sequence = tuple if isinstance(value, tuple) else list
         return sequence(plain(item, depth + 1) for item in value)
     if isinstance(value, dict):
-        return {
-            key if type(key) in (str, int) else type_name(key): plain(item, depth + 1) for key, item in value.items()
-        }
+        return {plain_key(key): plain_entry(item, depth) for key, item in value.items()}
     return Opaque(f"a value of type {type_name(value)}")
+
+
+def plain_key(key):
+    """Reduce a dictionary's key to text or a whole number; NumPy's kinds of both are as good as Python's."""
+    if isinstance(key, str):
+        return str(key)
+    return int(key) if isinstance(key, int | np.integer) else f"a key of type {type_name(key)}"
+
+
+def plain_entry(item, depth):
+    """Reduce a dictionary's entry to data; a NumPy scalar is as good as Python's number."""
+    return plain(item.item() if isinstance(item, np.generic) else item, depth + 1)
 
 
 def plain_array(array):
