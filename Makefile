@@ -9,8 +9,9 @@ help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
 .venv/.ready: requirements.txt pyproject.toml
+	@echo "Setting up .venv with the packages of requirements.txt: one to five minutes, once"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --requirement requirements.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --requirement requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 	touch .venv/.ready
 

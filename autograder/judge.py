@@ -13,6 +13,7 @@ from autograder.laws import LAWS
 from autograder.probes import article, describe
 from autograder.tolerances import TOLERANCES
 
+LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
 SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
 
 
@@ -61,7 +62,7 @@ def judge(exercise, observations):
         subject = exercise.name if "unfit" in seen or is_stub(seen) else f"{call_of(exercise.name, case)}:"
         sentence = f"{subject} {found}" if found.endswith("?") else f"{subject} {found}."
         hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
-        verdicts.append(Verdict(case.title, False, case.weight, sentence + hint, lookalike))
+        verdicts.append(Verdict(case.title, False, case.weight, sentence[:LONGEST_SENTENCE] + hint, lookalike))
     return verdicts
 
 

@@ -81,24 +81,17 @@ class LearnerKernel:
         self.revive()
         request_id = secrets.token_hex(8)
         request = encode({"id": request_id, "exercise": exercise, "probe": case.probe, "inputs": case.inputs})
-        ran = self.request(
-            f"__import__('autograder.probes', fromlist=['answer']).answer({request!r})", seconds, silent=True
-        )
+        code = f"__import__('autograder.probes', fromlist=['answer']).answer({request!r})"
+        ran = self.request(code, seconds, silent=True)
         if ran.status == "timeout":
-            return {
-                "unfit": f"did not finish within {seconds:.0f} s, so it was stopped; is there a loop that never ends?"
-            }
+            return {"unfit": f"did not finish within {seconds:.0f} s and was stopped; is there a loop that never ends?"}
         if ran.status == "died":
             return {"unfit": "ended the Python process (a crash, an exit, or too much memory)"}
         for answer in ran.answers:
             with contextlib.suppress(WireError):
-                told = decode(answer)
-                if (
-                    isinstance(told, dict)
-                    and told.get("id") == request_id
-                    and isinstance(told.get("observation"), dict)
-                ):
-                    return told["observation"]
+                match decode(answer):
+                    case {"id": told_id, "observation": dict(observation)} if told_id == request_id:
+                        return observation
         return {"unfit": "gave no answer that could be read"}
 
     @property
@@ -113,20 +106,21 @@ class LearnerKernel:
     def start(self):
         """Start the process, with a folder of its own, an environment without anything of ours, and one thread."""
         folder = Path(self.folder.name)
-        specs = KernelSpecManager(
-            kernel_dirs=[], ensure_native_kernel=True
-        )  # this interpreter's kernel, whatever is installed
+        # this interpreter's own kernel, whatever kernels are installed
+        specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
         self.manager = KernelManager(
             kernel_spec_manager=specs,
             transport="ipc",
             ip=str(folder / "kernel"),
             connection_file=str(folder / "kernel.json"),
         )
-        (folder / "home").mkdir(exist_ok=True)
+        home = Path(
+            tempfile.mkdtemp(prefix="home-", dir=folder)
+        )  # a fresh one each time, whatever the last process wrote
         self.manager.start_kernel(
             extra_arguments=["--HistoryManager.enabled=False"],
-            cwd=str(folder / "home"),
-            env=learner_environment(folder / "home"),
+            cwd=str(home),
+            env=learner_environment(home),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -149,7 +143,12 @@ class LearnerKernel:
     def revive(self):
         """Start the kernel again if it is gone, and bring it to where it was."""
         if self.gone and self.remaining():
-            self.start()
+            try:
+                self.start()
+            except RuntimeError:  # the submission left something behind that ends every process at its start
+                self.deadline = time.monotonic()
+                self.stop()
+                return
             for source, seconds in self.history:
                 if not self.gone:
                     self.request(source, seconds)
@@ -177,33 +176,45 @@ class LearnerKernel:
     def follow(self, request, ran, until):
         """Gather a request's messages until it is done; return False where the time ends first or the process is gone."""
         while time.monotonic() < until:
-            try:
-                message = self.client.get_iopub_msg(timeout=POLL_SECONDS)
-            except Empty:
+            message = next_message(self.client.get_iopub_msg, POLL_SECONDS)
+            if message is None:
                 if not self.manager.is_alive():
                     return False
                 if self.replied(request):  # a flood of output may lose the message that says "idle", never the reply
                     return True
-                continue
-            if message["parent_header"].get("msg_id") == request and gather(message, ran):
+            elif parent_of(message) == request and gather(message, ran):
                 return True
         return False
 
     def replied(self, request):
         """Return whether the kernel has answered the request itself."""
-        while True:
-            try:
-                message = self.client.get_shell_msg(timeout=0)
-            except Empty:
-                return False
-            if message["parent_header"].get("msg_id") == request:
+        while message := next_message(self.client.get_shell_msg, 0):
+            if parent_of(message) == request:
                 return True
+        return False
+
+
+def next_message(receive, seconds):
+    """Return the next message of a channel, or None. A learner's process can send anything; what is no message is passed over."""
+    try:
+        message = receive(timeout=seconds)
+    except Empty:
+        return None
+    except Exception:
+        return {}
+    return message if isinstance(message, dict) and isinstance(message.get("content"), dict) else {}
+
+
+def parent_of(message):
+    """Return the id of the request that a message belongs to, or None."""
+    parent = message.get("parent_header")
+    return parent.get("msg_id") if isinstance(parent, dict) else None
 
 
 def gather(message, ran):
     """Note what one message says; return whether it is the last of its request."""
     content = message["content"]
-    match message["msg_type"]:
+    match message.get("msg_type"):
         case "status":
             return content.get("execution_state") == "idle"
         case "stream":
@@ -211,7 +222,8 @@ def gather(message, ran):
         case "error":
             ran.status, ran.error = "error", f"{content.get('ename')}: {content.get('evalue')}"[:2_000]
         case "display_data" | "execute_result":
-            data = content.get("data", {})
+            data = content.get("data")
+            data = data if isinstance(data, dict) else {}
             if isinstance(data.get(ANSWER_MIME), str):
                 ran.answers.append(data[ANSWER_MIME])
             else:

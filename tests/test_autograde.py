@@ -23,6 +23,16 @@ ENDLESS = "def softmax(scores, axis=-1):\n    while True:\n        pass"
 STUBBORN = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
 LEAVING = "import os\n\n\ndef softmax(scores, axis=-1):\n    os._exit(0)"
 UNENDING_SYNTAX = "def softmax(scores, axis=-1)\n    return scores"
+STARTUP_TRAP = """import os, pathlib
+startup = pathlib.Path.home() / ".ipython" / "profile_default" / "startup"
+startup.mkdir(parents=True, exist_ok=True)
+(startup / "00.py").write_text("import os; os._exit(0)")
+os._exit(0)"""
+NO_MESSAGES = """kernel = get_ipython().kernel
+for content in ([1], None, {"data": [2]}, {"text": {}}):
+    for kind in ("stream", "display_data", "error", "status"):
+        kernel.session.send(kernel.iopub_socket, kind, content=content, parent=kernel.get_parent())
+kernel.iopub_socket.send_multipart([b"<IDS|MSG>", b"", b"{", b"{", b"{", b"{"])"""
 MARKUP = "print('<script>alert(1)</script><img src=x onerror=alert(2)>')"
 ATTENTION_OVER_QUERIES = """def scaled_dot_product_attention(query, key, value):
     weights = softmax(attention_scores(query, key), axis=-2)
