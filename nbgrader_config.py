@@ -37,6 +37,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-c.HTMLExporter.template_name = "course_feedback"
-c.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates")]
+# For feedback alone: formgrader has templates of its own.
+c.GenerateFeedback.HTMLExporter.template_name = "course_feedback"
+c.GenerateFeedback.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates")]
 c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
