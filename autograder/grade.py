@@ -20,6 +20,7 @@ from autograder.course import ROOT, SEED_KEY
 from autograder.exercise import load_exercises
 from autograder.judge import judge, share
 from autograder.kernel import LearnerKernel
+from autograder.wire import printable
 
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
 DECIDING_FILES = ("exercise", "judge", "laws", "probes", "tolerances", "wire")
@@ -114,15 +115,6 @@ def outputs_of(ran, limits):
     """Return a cell's outputs as plain text, whatever the learner's code sent; nothing of it can be markup."""
     text = ran.text + (f"\n{reason_for_stopping(ran, limits)}" if ran.status != "ok" else "")
     return [new_output("stream", name="stdout", text=printable(text))] if text else []
-
-
-def printable(text):
-    """Drop the characters that steer a terminal or turn the direction of writing."""
-    return "".join(
-        c
-        for c in text
-        if c in "\n\t" or (c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069")
-    )
 
 
 def outcome_of(cell, exercise, verdicts, misconceptions):

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.laws import LAWS
+from autograder.laws import LAWS, apart
 from autograder.probes import article, describe
 from autograder.tolerances import TOLERANCES
+from autograder.wire import printable
 
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
 SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
@@ -46,24 +47,58 @@ def judge(exercise, observations):
     Returns:
         list[Verdict]: one for each case.
     """
-    pairs = [
-        (case, seen if isinstance(seen, dict) else {}) for case, seen in zip(exercise.cases, observations, strict=True)
-    ]
+    pairs = [(case, tidy(seen)) for case, seen in zip(exercise.cases, observations, strict=True)]
     findings = [find(exercise, case, seen) for case, seen in pairs]
-    answers = any(found is None and "result" in case.expected for found, (case, _) in zip(findings, pairs, strict=True))
+    answers = any(found is None and is_ordinary(case) for found, (case, _) in zip(findings, pairs, strict=True))
     lookalikes = look_alike(exercise, pairs, findings)
     verdicts = []
     for (case, seen), found, lookalike in zip(pairs, findings, lookalikes, strict=True):
-        if found is None and not answers and "result" not in case.expected:
-            found = "this counts once the function also returns a right answer"
+        if found is None and not answers:
+            found = "this counts once the function also returns a right answer elsewhere"
         if found is None:
             verdicts.append(Verdict(case.title, True, case.weight))
             continue
         subject = exercise.name if "unfit" in seen or is_stub(seen) else f"{call_of(exercise.name, case)}:"
-        sentence = f"{subject} {found}" if found.endswith("?") else f"{subject} {found}."
+        sentence = printable(f"{subject} {found}")[:LONGEST_SENTENCE]
         hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
-        verdicts.append(Verdict(case.title, False, case.weight, sentence[:LONGEST_SENTENCE] + hint, lookalike))
+        message = f"{sentence}{'' if sentence.endswith('?') else '.'}{hint}"
+        verdicts.append(Verdict(case.title, False, case.weight, message, lookalike))
     return verdicts
+
+
+def tidy(seen):
+    """Bring an observation, which may come from anybody, into the form that `autograder.probes.observe` gives it."""
+    match seen:
+        case {"unfit": str(reason)}:
+            return {"unfit": reason[:400]}
+        case {"raised": dict(raised)}:
+            told = {key: raised.get(key) for key in ("type", "message", "source", "function")}
+            texts = {key: text[:300] if isinstance(text, str) else "" for key, text in told.items()}
+            flags = {key: raised.get(key) is True for key in ("stub", "deliberate")}
+            bases = raised.get("bases")
+            names = [base for base in bases if isinstance(base, str)] if isinstance(bases, list) else []
+            line = raised.get("line")
+            return {"raised": {**texts, **flags, "bases": names, "line": line if isinstance(line, int) else None}}
+        case {"changed": list(names)}:
+            return {"changed": [name[:80] if isinstance(name, str) else "an argument" for name in names]}
+        case {"result": result}:
+            return {"result": result}
+        case _:
+            return {}
+
+
+def is_ordinary(case):
+    """Return whether a case asks for a result with something in it: neither a refusal, nor an array of nothing or of zeros."""
+    return has_substance(case.expected.get("result"))
+
+
+def has_substance(value):
+    """Return whether a plain value is more than nothing, zeros or empty containers."""
+    if isinstance(value, np.ndarray):
+        return bool(np.any(value))
+    if isinstance(value, tuple | list):
+        return any(map(has_substance, value))
+    return bool(value)
 
 
 def share(verdicts):
@@ -76,11 +111,11 @@ def find(exercise, case, seen):
     if not seen:
         return "gave no answer"
     if "unfit" in seen:
-        return str(seen["unfit"])[:400]
+        return seen["unfit"]
     if "raised" in seen or "raised" in case.expected:
         return find_in_exception(exercise.name, case.expected.get("raised"), seen)
     if "changed" in case.expected:
-        return find_in_changed(seen.get("changed"))
+        return find_in_changed(seen.get("changed", ["an argument"]))
     leaves, found = pair_up(case.expected["result"], seen.get("result"), exercise.returns)
     if found:
         return found
@@ -97,33 +132,31 @@ def find(exercise, case, seen):
 def find_in_exception(name, expected, seen):
     """Return what is wrong where the function or the reference raised an exception, or None if both raised alike."""
     if "raised" not in seen:
-        return (
-            f"it returned {describe(seen.get('result'))}, but should raise a {expected['type']} that says what is wrong"
-        )
-    raised = seen["raised"] if isinstance(seen["raised"], dict) else {}
+        returned = describe(seen.get("result"))
+        return f"it returned {returned}, but should raise a {expected['type']} that says what is wrong"
+    raised = seen["raised"]
     if is_stub(seen):
-        stub = str(raised.get("function"))
+        stub = raised["function"]
         whose = "is" if stub in (name, "", "forward", "__init__") else f"calls {stub}, which is"
         return f"{whose} still the stub; replace `raise NotImplementedError` with your code"
-    if expected and expected["type"] in raised.get("bases", []):
+    if expected and expected["type"] in raised["bases"]:
         return None
-    line = raised.get("line")
-    where = f", in line {line} of its cell: `{raised.get('source')}`" if isinstance(line, int) else ""
+    where = f", in line {raised['line']} of its cell: `{raised['source']}`" if raised["line"] is not None else ""
     should = f", but should raise a {expected['type']}" if expected else ""
-    message = str(raised.get("message", "")).strip().rstrip(".")
-    return f"it raised {article(str(raised.get('type')))}{': ' if message else ''}{message}{where}{should}"
+    message = raised["message"].strip().rstrip(".")
+    return f"it raised {article(raised['type'])}{': ' if message else ''}{message}{where}{should}"
 
 
 def is_stub(seen):
-    return isinstance(seen.get("raised"), dict) and seen["raised"].get("stub") is True
+    """Return whether an observation is that of a stub left as it was."""
+    return "raised" in seen and seen["raised"]["stub"]
 
 
 def find_in_changed(changed):
     """Return that the function changed its arguments, or None."""
-    if changed == []:
+    if not changed:
         return None
-    names = " and ".join(map(str, changed)) if isinstance(changed, list) else "an argument"
-    return f"it changed {names}; arguments belong to the caller, and must stay as they were"
+    return f"it changed {' and '.join(changed)}; arguments belong to the caller, and must stay as they were"
 
 
 def pair_up(wanted, got, names=()):
@@ -212,7 +245,10 @@ def find_in_dictionary(name, wanted, got, *, entries_shown):
         return None
     if not entries_shown:
         right = sum(key in got and same(entry, got[key]) for key, entry in wanted.items())
-        return f"{name} has {len(got)} entries, but should have {len(wanted)}; {right} of them are right"
+        count = "" if len(got) == len(wanted) else f"{name} has {len(got)} entries, but should have {len(wanted)}; "
+        return (
+            f"{count}{right} of its entries are right" if count else f"{right} of the {len(wanted)} entries are right"
+        )
     missing = [key for key in wanted if key not in got]
     if missing:
         return f"{name} has no entry for {missing[0]!r}"
@@ -221,30 +257,36 @@ def find_in_dictionary(name, wanted, got, *, entries_shown):
         return f"{name} has an entry for {extra[0]!r}, which should not be there"
     wrong = [key for key in wanted if not same(wanted[key], got[key])]
     if wrong:
-        return f"{wrong[0]!r} has {got[wrong[0]]!r}, but should have {wanted[wrong[0]]!r}"[:300]
+        return f"{wrong[0]!r} has {entry_text(got[wrong[0]])}, but should have {entry_text(wanted[wrong[0]])}"
     return None
+
+
+def entry_text(entry):
+    """Write a dictionary's entry: a number or a word as it is, anything else by what it is."""
+    return repr(entry)[:60] if isinstance(entry, int | float | str) else describe(entry)
 
 
 def look_alike(exercise, pairs, findings):
     """Say for each failed case which misconception gives the same observation there.
 
-    Where several do, the one that agrees with the learner in the most cases is meant.
+    A hint that does not fit is worse than none. So a misconception is considered only if it fails in no case that the learner passes, and
+    does what the learner does in at least half of the cases in which it fails. Of several, the one that agrees in the most cases is meant.
 
     Returns:
         list of int or None, one for each case.
     """
     if not any(findings):
         return [None] * len(pairs)
-    others = [case.lookalikes() for case, _ in pairs]
-    agrees = [[same_observation(other, seen) for other in row] for row, (_, seen) in zip(others, pairs, strict=True)]
-    agreements = np.sum(np.array(agrees, dtype=int).reshape(len(pairs), -1), axis=0)  # (misconceptions,)
-    chosen = []
-    for (case, _), found, row, agree in zip(pairs, findings, others, agrees, strict=True):
-        alike = [
-            index for index, same_here in enumerate(agree) if found and same_here and find(exercise, case, row[index])
-        ]
-        chosen.append(max(alike, key=lambda index: agreements[index], default=None))
-    return chosen
+    failed = np.array([found is not None for found in findings])[:, np.newaxis]  # (cases, 1)
+    others = [(case, seen, [tidy(other) for other in case.lookalikes()]) for case, seen in pairs]
+    agrees = np.array(
+        [[same_observation(other, seen) for other in row] for _, seen, row in others]
+    )  # (cases, misconceptions)
+    fails = np.array([[find(exercise, case, other) is not None for other in row] for case, _, row in others])
+    agrees, fails = agrees.reshape(len(pairs), -1), fails.reshape(len(pairs), -1)
+    fits = ~(fails & ~failed).any(axis=0) & (2 * (agrees & fails).sum(axis=0) >= fails.sum(axis=0))  # (misconceptions,)
+    alike = failed & agrees & fails & fits  # (cases, misconceptions)
+    return [int(np.argmax(row * (1 + agrees.sum(axis=0)))) if row.any() else None for row in alike]
 
 
 def same_observation(one, other):
@@ -252,12 +294,12 @@ def same_observation(one, other):
 
     Exceptions are alike if their types are, and either their messages too or both were raised on purpose, in words of one's own.
     """
-    if "raised" not in one and "raised" not in other:
+    if "raised" not in one or "raised" not in other:
         return same(one, other)
-    both = [raised for raised in (one.get("raised"), other.get("raised")) if isinstance(raised, dict)]
-    if len(both) < 2 or both[0].get("type") != both[1].get("type"):
-        return False
-    return both[0].get("message") == both[1].get("message") or all(raised.get("deliberate") is True for raised in both)
+    ours, theirs = one["raised"], other["raised"]
+    return ours["type"] == theirs["type"] and (
+        ours["message"] == theirs["message"] or (ours["deliberate"] and theirs["deliberate"])
+    )
 
 
 def same(one, other):
@@ -299,7 +341,7 @@ def argument_text(name, value, shown):
     """Write one argument of a call."""
     if isinstance(value, np.ndarray):
         dtype = "" if value.dtype.name in ("float64", "int64") else f"{value.dtype.name} "
-        if shown and value.size <= SHOWN_INLINE:
+        if shown and value.size <= SHOWN_INLINE and (value.size or value.ndim == 1):
             return f"{name}={dtype}{array_text(value)}"
         return f"{dtype}{name} of shape {value.shape}"
     if value is None or isinstance(value, int | float):
@@ -310,20 +352,11 @@ def argument_text(name, value, shown):
 
 def array_text(array):
     """Write a short array as nested lists, with six significant digits."""
-    if array.ndim:
+    if array.ndim and array.size:
         return f"[{', '.join(map(array_text, array))}]"
-    return str(array) if array.dtype.kind in "biu" else f"{array:.6g}"
+    return str(array.tolist()) if array.dtype.kind in "biu" or array.ndim else f"{array:.6g}"
 
 
 def in_places(wrong):
     """Say how many of the numbers are meant: `in 2 of 6 places`."""
     return f"in {int(wrong.sum())} of {wrong.size} places" if wrong.size > 1 else "there"
-
-
-def apart(one, other):
-    """Write two different numbers with as few digits as show that they differ."""
-    for digits in range(4, 18):
-        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
-        if texts[0] != texts[1]:
-            break
-    return texts

@@ -17,7 +17,7 @@ def sums_to_one(inputs, results, of="the result", axis=-1):
     off = np.abs(sums - 1) > TOLERANCES[weights.dtype.name][0]
     if not off.any():
         return None
-    return f"{of} should sum to 1 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {sums[off].flat[0]:.6g}"
+    return f"{of} should sum to 1 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {apart(sums[off].flat[0], 1)[0]}"
 
 
 def zero_where_minus_infinity(inputs, results, of="the result", argument="scores"):
@@ -57,6 +57,15 @@ def exactly_one(inputs, results, of="the result"):
     if not off.any():
         return None
     return f"{of} should be exactly 1, but differs from it by {float(np.abs(numbers - 1).max()):.1e}"
+
+
+def apart(one, other):
+    """Write two different numbers with as few digits as show that they differ."""
+    for digits in range(4, 18):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def name_of_slice(of, off, axis):

@@ -6,6 +6,7 @@ reference, in the grader's. It decides nothing; `autograder.judge` compares the 
 a learner's process needs, and it holds no answer.
 """
 
+import dis
 import inspect
 import linecache
 import traceback
@@ -67,15 +68,14 @@ def complaint_about_signature(implementation, inputs):
     try:
         signature.bind(*inputs.values())
     except TypeError:
-        return f"takes ({', '.join(signature.parameters)}), and is called with ({', '.join(inputs)}); keep the stub's first line"
+        return f"takes {str(signature)[:120]}, and is called with ({', '.join(inputs)}); keep the stub's first line"
     return None
 
 
 def note_of_exception(error):
     """Return what a learner needs to know of an exception: its type, its message, and where in their own code it arose."""
     line, source, function = None, "", ""
-    frames = traceback.extract_tb(error.__traceback__)
-    for frame in frames:
+    for frame in traceback.extract_tb(error.__traceback__):
         if is_notebook_cell(frame.filename):
             line, source, function = frame.lineno, linecache.getline(frame.filename, frame.lineno).strip(), frame.name
     stub = isinstance(error, NotImplementedError) and not str(error)
@@ -91,9 +91,16 @@ def note_of_exception(error):
         "source": source[:120],
         "function": function[:80],
         "stub": stub,
-        "deliberate": bool(frames)
-        and linecache.getline(frames[-1].filename, frames[-1].lineno).lstrip().startswith("raise"),
+        "deliberate": raised_on_purpose(error),
     }
+
+
+def raised_on_purpose(error):
+    """Return whether an exception came from a `raise` statement, not from an operation that failed."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last is not None and dis.opname[last.tb_frame.f_code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
 
 
 def is_notebook_cell(filename):

@@ -15,6 +15,7 @@ import nbformat
 from nbformat.v4 import new_code_cell
 
 from autograder.course import notebook_of
+from autograder.wire import printable
 
 LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
 LARGEST_SOURCE = 200_000  # characters in one cell
@@ -50,9 +51,7 @@ def read_submission(path):
     try:
         return Submission(sha256, list(code_cells(content)), notes=notes)
     except (ValueError, RecursionError) as error:
-        problem = (
-            f"{path.name} is not a notebook: {why_unreadable(error)}; open it in Jupyter, save it, and hand it in again"
-        )
+        problem = f"{printable(path.name)} is not a notebook: {why_unreadable(error)}; open it in Jupyter, save it, and hand it in again"
         return Submission(sha256, problem=problem, notes=notes)
 
 
@@ -62,7 +61,7 @@ def find_notebook(path):
         return path, ()
     others = sorted(path.parent.glob("*.ipynb"))
     if len(others) == 1:
-        return others[0], (f"handed in as {others[0].name}",)
+        return others[0], (printable(f"handed in as {others[0].name}"),)
     return path, ()
 
 

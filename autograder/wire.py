@@ -45,8 +45,13 @@ def plain(value, depth=0):
         return Opaque("something nested very deeply")
     if isinstance(value, np.ndarray | np.generic):
         return plain_array(np.asarray(value))
-    if value is None or type(value) in (bool, int, float, str, Opaque):
+    if value is None or isinstance(value, bool | Opaque):
         return value
+    for kind in (int, float):
+        if isinstance(value, kind):  # a subclass, such as an IntEnum, is as good as the number that it is
+            return kind(value)
+    if isinstance(value, str):
+        return str.__str__(value)
     if isinstance(value, tuple | list):
         sequence = tuple if isinstance(value, tuple) else list
         return sequence(plain(item, depth + 1) for item in value)
@@ -81,6 +86,14 @@ def type_name(value):
     kind = type(value)
     module = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__.split(".")[0] + "."
     return f"{module}{kind.__qualname__}"[:80]
+
+
+def printable(text):
+    """Drop the characters that steer a terminal, turn the direction of writing, or cannot be written to a file."""
+    turning = (range(0x202A, 0x202F), range(0x2066, 0x206A))
+    return "".join(
+        c for c in text if c in "\n\t" or (c.isprintable() and not any(ord(c) in codes for codes in turning))
+    )
 
 
 def encode(value):

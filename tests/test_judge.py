@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from autograder.exercise import PUBLIC_SEED, load_exercises
+from autograder.judge import judge
+from autograder.wire import Opaque
 from solutions.ch04_attention import scaled_dot_product_attention, softmax
 from tests.conftest import judged
 
@@ -101,3 +103,50 @@ def test_the_line_of_the_learners_own_code_is_told():
 def test_renamed_parameters_are_no_fault():
     assert first_message("softmax", lambda x, dim=-1: softmax(x, dim)) == ""
     assert first_message("softmax", lambda x, dim=-1: softmax(x, dim), visible=False) == ""
+
+
+def strange_value(rng, depth=0):
+    """Draw a value that no honest process sends, but a hostile one may."""
+    simple = [
+        None,
+        True,
+        0,
+        -1,
+        10**40,
+        0.5,
+        float("nan"),
+        "",
+        "\ud800 \x1b[2J\u202e",
+        "x" * 5_000,
+        Opaque("thing"),
+        np.array([]),
+        np.array(3),
+        np.array([np.nan, np.inf]),
+        np.zeros((0, 3)),
+        np.array([[True, False]]),
+        np.arange(3),
+        np.ones((2, 3, 4), dtype=np.float16),
+        np.array([255], dtype=np.uint8),
+    ]
+    if depth > 2 or rng.random() < 0.6:
+        return simple[rng.integers(len(simple))]
+    inner = [strange_value(rng, depth + 1) for _ in range(rng.integers(4))]
+    return [inner, tuple(inner), dict(zip(["type", "bases", "message", "line", 5], inner, strict=False))][
+        rng.integers(3)
+    ]
+
+
+@pytest.mark.parametrize("rounds", [30, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES.keys())
+def test_no_observation_stops_the_judge(exercise, rounds):
+    rng = np.random.default_rng(0)
+    prepared = exercise.prepare(b"any")
+    keys = ["result", "raised", "changed", "unfit", "else"]
+    for _ in range(rounds):
+        observations = [
+            {keys[rng.integers(5)]: strange_value(rng)} if rng.random() < 0.9 else strange_value(rng)
+            for _ in prepared.cases
+        ]
+        for verdict in judge(prepared, observations):
+            verdict.message.encode("utf-8")
+            assert "\x1b" not in verdict.message
