@@ -20,6 +20,7 @@ from autograder.course import ROOT, SEED_KEY
 from autograder.exercise import load_exercises
 from autograder.judge import judge, share
 from autograder.kernel import LearnerKernel
+from autograder.submission import is_solution
 from autograder.wire import printable
 
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
@@ -61,6 +62,7 @@ def grade_notebook(notebook, stem, student, limits=None):
 def run_cells(notebook, stem, kernel, limits, record):
     """Run the notebook from top to bottom, grading each check where it stands."""
     exercises = load_exercises(stem)
+    sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)}
     stopped = {}  # exercise -> why the cell that should define it stopped
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -75,8 +77,14 @@ def run_cells(notebook, stem, kernel, limits, record):
         kind, name = nbgrader["grade_id"].split("_", 1)
         prepared = exercises[name].prepare(bytes.fromhex(record["seed"]), visible=kind == "check")
         observations = ask_all(kernel, prepared, limits, stopped.get(name))
-        outcome = outcome_of(cell, name, judge(prepared, observations), exercises[name].misconceptions)
-        write_outcome(cell, record, outcome)
+        verdicts = judge(prepared, observations, suspects_in(sources.get(name, ""), record))
+        write_outcome(cell, record, outcome_of(cell, name, verdicts, exercises[name].misconceptions))
+
+
+def suspects_in(source, record):
+    """Return the exercises that lost points further up in the notebook and that this source calls."""
+    failed = {cell["exercise"] for cell in record["cells"] if cell["score"] < cell["points"]}
+    return sorted(name for name in failed if re.search(rf"(?<!def )\b{name}\(", source))
 
 
 def ask_all(kernel, prepared, limits, stopped):

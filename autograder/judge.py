@@ -37,12 +37,13 @@ class Verdict:
     misconception: int | None = None
 
 
-def judge(exercise, observations):
+def judge(exercise, observations, suspects=()):
     """Judge the observations of an exercise's cases.
 
     Args:
         exercise: a PreparedExercise.
         observations: one for each case, in order, as `autograder.probes.observe` returns them.
+        suspects: names of other exercises that this answer calls and that fail themselves; where there are any, the message points there.
 
     Returns:
         list[Verdict]: one for each case.
@@ -61,6 +62,8 @@ def judge(exercise, observations):
         subject = exercise.name if "unfit" in seen or is_stub(seen) else f"{call_of(exercise.name, case)}:"
         sentence = printable(f"{subject} {found}")[:LONGEST_SENTENCE]
         hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
+        if suspects:
+            hint = f" It calls {' and '.join(suspects)}, which fails a check of its own: look there first."
         message = f"{sentence}{'' if sentence.endswith('?') else '.'}{hint}"
         verdicts.append(Verdict(case.title, False, case.weight, message, lookalike))
     return verdicts
@@ -144,7 +147,8 @@ def find_in_exception(name, expected, seen):
     where = f", in line {raised['line']} of its cell: `{raised['source']}`" if raised["line"] is not None else ""
     should = f", but should raise a {expected['type']}" if expected else ""
     message = raised["message"].strip().rstrip(".")
-    return f"it raised {article(raised['type'])}{': ' if message else ''}{message}{where}{should}"
+    above = "; is that defined in a cell above, too?" if raised["type"] == "NameError" and not expected else ""
+    return f"it raised {article(raised['type'])}{': ' if message else ''}{message}{where}{should}{above}"
 
 
 def is_stub(seen):

@@ -51,7 +51,10 @@ def read_submission(path):
     try:
         return Submission(sha256, list(code_cells(content)), notes=notes)
     except (ValueError, RecursionError) as error:
-        problem = f"{printable(path.name)} is not a notebook: {why_unreadable(error)}; open it in Jupyter, save it, and hand it in again"
+        problem = (
+            f"{printable(path.name)} is not a notebook: {why_unreadable(error)}; "
+            "take a fresh copy, move your functions into it, and hand that in"
+        )
         return Submission(sha256, problem=problem, notes=notes)
 
 

@@ -1,6 +1,7 @@
 """For whoever studies alone: own copies of the notebooks in `work/`, graded on request. Nothing here overwrites what a learner wrote."""
 
 import shutil
+from datetime import datetime
 
 from autograder.course import ROOT, WORK, CourseError, chapters, notebook_of
 from autograder.grade import grade_notebook
@@ -14,7 +15,7 @@ def copy_missing():
     for stem in chapters():
         own = WORK / f"{stem}.ipynb"
         if own.exists():
-            print(f"{own.relative_to(ROOT)}: yours, left as it is")
+            print(f"{own.relative_to(ROOT)}: yours, left as it is (rename it, and this command puts a fresh one here)")
         else:
             shutil.copyfile(notebook_of(stem), own)
             print(f"{own.relative_to(ROOT)}: new")
@@ -36,7 +37,8 @@ def grade_work(stems=()):
             f"there is no work/{(missing or ['*'])[0]}.ipynb; `make lab` puts a copy there for you to complete"
         )
     for stem in stems or here:
-        print(f"{stem}: running your notebook ...", flush=True)
+        saved = datetime.fromtimestamp((WORK / f"{stem}.ipynb").stat().st_mtime)
+        print(f"{stem}: running your notebook as you saved it at {saved:%H:%M} on {saved:%d %B} ...", flush=True)
         notebook = rebuild(stem, read_submission(WORK / f"{stem}.ipynb"))
         grade_notebook(notebook, stem, student="you")
         print(f"\n{table(rows_of('you', notebook))}\n")

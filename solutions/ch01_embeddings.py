@@ -16,7 +16,8 @@
 # embeddings learn.
 #
 # The chapter of the same name in the book has the pictures. Each exercise below is a statement, a function to complete, and
-# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check.
+# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check. (In the book you see
+# this notebook without being able to run it: `make lab` opens a copy of your own.)
 
 # %%
 import math
@@ -197,7 +198,8 @@ def embed(token_ids, table):
 #  [0, 0]]
 # ```
 #
-# *Hint:* the table's gradient is `one_hot(token_ids).T @ grad_output` written as sums. Try `a[[0, 0]] += 1` on an array of zeros
+# *Hint:* for ids in one row, the table's gradient is `one_hot(token_ids, vocab_size).T @ grad_output`, written as sums; the ids may also
+# have more axes. Try `a[[0, 0]] += 1` on an array of zeros
 # and look closely before you rely on it.
 
 

@@ -10,11 +10,12 @@
 # # Scaled dot-product attention
 #
 # Attention is a weighted average that chooses its own weights. In this notebook you build it from its four parts, in NumPy:
-# a **softmax** that survives any input, the scaled **scores** of queries against keys, the **attention** that averages the values,
+# a **softmax** that no finite score can break, the scaled **scores** of queries against keys, the **attention** that averages the values,
 # and the **gradient** that flows back through the softmax.
 #
 # The chapter of the same name in the book has the pictures. Each exercise below is a statement, a function to complete, and
-# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check.
+# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check. (In the book you see
+# this notebook without being able to run it: `make lab` opens a copy of your own.)
 
 # %%
 import math
@@ -24,7 +25,7 @@ import numpy as np
 # %% [markdown]
 # ## 1. Softmax
 #
-# Softmax turns scores into weights: positive numbers that sum to 1, larger where the score is larger.
+# Softmax turns scores into weights: numbers from 0 to 1 that sum to 1, larger where the score is larger.
 #
 # $$\operatorname{softmax}(s)_i = \frac{e^{s_i}}{\sum_j e^{s_j}}$$
 #
@@ -40,7 +41,7 @@ import numpy as np
 
 # %% exercise="softmax" points=2
 def softmax(scores, axis=-1):
-    """Turn scores into positive weights that sum to 1 along an axis.
+    """Turn scores into weights that sum to 1 along an axis.
 
     Args:
         scores: (...) floating; finite, or -inf for entries that get no weight. Each slice has a finite entry.
@@ -59,7 +60,8 @@ def softmax(scores, axis=-1):
 # %% [markdown]
 # ## 2. Attention scores
 #
-# How well does each key match each query? Take their dot product, and divide it by $\sqrt{d_k}$, where $d_k$ is the length of a query:
+# How well does each key match each query? Take their dot product, and divide it by $\sqrt{d_k}$, where $d_k$ is the number of
+# components of a query:
 #
 # $$\text{scores} = \frac{Q K^\top}{\sqrt{d_k}}$$
 #
@@ -79,7 +81,7 @@ def attention_scores(query, key):
         key: (..., key_len, d_k) floating.
 
     Returns:
-        (..., query_len, key_len): dot products divided by sqrt(d_k), so that their variance does not grow with d_k
+        (..., query_len, key_len), the dtype of `query`: dot products divided by sqrt(d_k), so that their variance does not grow with d_k
         (Vaswani et al. 2017, section 3.2.1).
     """
     ### BEGIN SOLUTION
@@ -99,8 +101,8 @@ def attention_scores(query, key):
 #
 # Return both: the output, and the weights that made it.
 #
-# *Hint:* for one query the weights sum to 1 over the *keys*. Which axis is that? The values may be longer or shorter than the keys:
-# nothing here needs `d_v` to equal `d_k`.
+# *Hint:* for one query the weights sum to 1 over the *keys*. Which axis is that? The values may have more or fewer
+# components than the keys: nothing here needs `d_v` to equal `d_k`.
 
 
 # %% exercise="scaled_dot_product_attention" points=3
@@ -113,7 +115,7 @@ def scaled_dot_product_attention(query, key, value):
         value: (..., key_len, d_v) floating.
 
     Returns:
-        output: (..., query_len, d_v), the weighted averages of the values.
+        output: (..., query_len, d_v), the weighted averages of the values, in their dtype.
         weights: (..., query_len, key_len), each row a softmax over the keys.
 
     Source: Vaswani et al. 2017, equation 1.
@@ -135,8 +137,8 @@ def scaled_dot_product_attention(query, key, value):
 # Here $\delta_{ij}$ is 1 where $i = j$ and 0 elsewhere. Write `softmax_backward(weights, grad_weights)`: given the weights of a softmax
 # over the last axis and the gradient with respect to them, return the gradient with respect to the scores.
 #
-# For `weights = [0.5, 0.5]` and `grad_weights = [1, 0]` the result is `[0.25, -0.25]`: raising the first score helps as much as raising the
-# second one hurts.
+# For `weights = [0.5, 0.5]` and `grad_weights = [1, 0]` the result is `[0.25, -0.25]`: raising the first score raises the loss as
+# fast as raising the second one lowers it.
 #
 # *Hint:* sum the formula over $i$ with `grad_weights` as coefficients. What is left needs no matrix, only a product and a sum along the
 # last axis.
@@ -151,7 +153,7 @@ def softmax_backward(weights, grad_weights):
         grad_weights: (..., key_len) floating: gradient of the loss with respect to `weights`.
 
     Returns:
-        (..., key_len): gradient of the loss with respect to the scores. It sums to 0 along the last axis, because adding
+        (..., key_len), the dtype of `weights`: gradient of the loss with respect to the scores. It sums to 0 along the last axis, because adding
         the same number to all scores changes nothing.
     """
     ### BEGIN SOLUTION

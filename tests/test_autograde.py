@@ -51,38 +51,53 @@ def without_graded_cells():
     return notebook
 
 
-# learner -> (what they hand in, their score of 10, words of the first message)
+POINTS = {}
+for cell in nbformat.read(notebook_of(STEM), as_version=4).cells:
+    kind, _, exercise = cell.metadata.get("nbgrader", {}).get("grade_id", "").partition("_")
+    if cell.metadata.get("nbgrader", {}).get("grade"):
+        POINTS[exercise] = POINTS.get(exercise, 0) + cell.metadata.nbgrader.points
+ALL, NONE, TOTAL = set(POINTS), set(), sum(POINTS.values())
+
+# learner -> (what they hand in, the exercises that earn nothing, words of the first message)
 SUBMISSIONS = {
-    "right": (lambda: solved_notebook(STEM), 10, ""),
-    "blank": (lambda: nbformat.read(notebook_of(STEM), as_version=4), 0, "softmax is still the stub"),
+    "right": (lambda: solved_notebook(STEM), NONE, ""),
+    "blank": (lambda: nbformat.read(notebook_of(STEM), as_version=4), ALL, "softmax is still the stub"),
     "wrong_axis": (
         lambda: solved_notebook(STEM, {"scaled_dot_product_attention": ATTENTION_OVER_QUERIES}),
-        7,
+        {"scaled_dot_product_attention"},
         "Take one query",
     ),
-    "not_json": (lambda: '{"cells": [', 0, "breaks off or is damaged"),
-    "not_a_notebook": (lambda: "[1, 2, 3]", 0, "no list of cells"),
-    "large_output_stored": (large_output, 10, ""),
-    "large_output_printed": (lambda: solved_notebook(STEM, extra_cells=["print('x' * 50_000_000)"]), 10, ""),
-    "endless_function": (lambda: solved_notebook(STEM, {"softmax": ENDLESS}), 5, "softmax did not finish within 1 s"),
-    "endless_cell": (lambda: solved_notebook(STEM, extra_cells=[STUBBORN]), 10, ""),
-    "flood": (lambda: solved_notebook(STEM, extra_cells=["while True:\n    print('flood' * 100)"]), 10, ""),
-    "leaving_function": (lambda: solved_notebook(STEM, {"softmax": LEAVING}), 5, "softmax ended the Python process"),
-    "leaving_cell": (lambda: solved_notebook(STEM, extra_cells=["import os\nos._exit(1)"]), 10, ""),
+    "not_json": (lambda: '{"cells": [', ALL, "breaks off or is damaged"),
+    "not_a_notebook": (lambda: "[1, 2, 3]", ALL, "no list of cells"),
+    "large_output_stored": (large_output, NONE, ""),
+    "large_output_printed": (lambda: solved_notebook(STEM, extra_cells=["print('x' * 50_000_000)"]), NONE, ""),
+    "endless_function": (
+        lambda: solved_notebook(STEM, {"softmax": ENDLESS}),
+        {"softmax", "scaled_dot_product_attention"},
+        "softmax did not finish within 1 s",
+    ),
+    "endless_cell": (lambda: solved_notebook(STEM, extra_cells=[STUBBORN]), NONE, ""),
+    "flood": (lambda: solved_notebook(STEM, extra_cells=["while True:\n    print('flood' * 100)"]), NONE, ""),
+    "leaving_function": (
+        lambda: solved_notebook(STEM, {"softmax": LEAVING}),
+        {"softmax", "scaled_dot_product_attention"},
+        "softmax ended the Python process",
+    ),
+    "leaving_cell": (lambda: solved_notebook(STEM, extra_cells=["import os\nos._exit(1)"]), NONE, ""),
     "stderr": (
         lambda: solved_notebook(
             STEM, extra_cells=["import sys, warnings\nwarnings.warn('hm')\nprint(1, file=sys.stderr)"]
         ),
-        10,
+        NONE,
         "",
     ),
     "syntax": (
         lambda: solved_notebook(STEM, {"softmax": UNENDING_SYNTAX}),
-        5,
+        {"softmax", "scaled_dot_product_attention"},
         "its cell stopped with SyntaxError: expected ':' (line 1)",
     ),
-    "without_graded_cells": (without_graded_cells, 10, ""),
-    "markup": (lambda: solved_notebook(STEM, extra_cells=[MARKUP]), 10, ""),
+    "without_graded_cells": (without_graded_cells, NONE, ""),
+    "markup": (lambda: solved_notebook(STEM, extra_cells=[MARKUP]), NONE, ""),
 }
 
 
@@ -126,8 +141,8 @@ def graded(tmp_path_factory):
 
 
 def test_every_submission_has_its_own_score(graded):
-    expected = {learner: score for learner, (_, score, _) in SUBMISSIONS.items()}
-    assert scores(graded) == {**expected, "folder": 0, "renamed": 10}
+    expected = {learner: TOTAL - sum(POINTS[name] for name in lost) for learner, (_, lost, _) in SUBMISSIONS.items()}
+    assert scores(graded) == {**expected, "folder": 0, "renamed": TOTAL}
 
 
 @pytest.mark.parametrize("learner", SUBMISSIONS)
@@ -161,7 +176,7 @@ def test_feedback_is_text_that_holds_no_markup_of_a_learner_and_no_seed(graded):
     assert record(graded, "markup")["seed"] not in page
     wrong = (graded / "feedback" / "wrong_axis" / STEM / f"{STEM}.html").read_text(encoding="utf-8")
     assert "Take one query: over which axis" in wrong
-    assert "7 of 10 points" in wrong
+    assert f"{TOTAL - POINTS['scaled_dot_product_attention']:g} of {TOTAL:g} points" in wrong
     assert "http" not in wrong.replace("http-equiv", "")
     unread = (graded / "feedback" / "not_json" / STEM / f"{STEM}.html").read_text(encoding="utf-8")
     assert "Nothing could be graded: " in unread
@@ -198,7 +213,7 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
         env={**os.environ, "PATH": "/usr/bin:/bin"},
     )
     with Gradebook(f"sqlite:///{copied / 'autograder' / 'gradebook.db'}") as gradebook:
-        assert gradebook.find_submission(STEM, "ada").score == 5  # the copy's judge gives half
+        assert gradebook.find_submission(STEM, "ada").score == TOTAL / 2  # the copy's judge gives half
 
 
 def test_an_nbgrader_without_our_settings_gives_nothing_for_hidden_cells(tmp_path):

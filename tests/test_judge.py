@@ -95,7 +95,7 @@ def test_the_line_of_the_learners_own_code_is_told():
     exec(compile(source, name, "exec"), namespace)
     message = first_message("softmax", namespace["softmax"])
     assert (
-        "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return scores / missing`."
+        "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return scores / missing`"
         in message
     )
 

@@ -7,7 +7,7 @@ int64, the order in which a dictionary lists its entries.
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -25,6 +25,9 @@ ANIMALS_AND_PLANTS = """
     wasp wolf worm yak
 """
 WORDS = tuple(ANIMALS_AND_PLANTS.split())
+LONGER_BEFORE_SHORTER = tuple(
+    (one, other) for one, other in combinations(sorted(WORDS), 2) if one[0] == other[0] and len(one) > len(other)
+)
 
 
 def draw_words(rng, count):
@@ -50,8 +53,8 @@ def as_sentences(rng, words, count=2):
 
 
 def with_all_whitespace(rng, words):
-    """Join words by spaces, a tab and a line break, with more of them around."""
-    gaps = shuffled(rng, ["  ", "\t", "\n", *[" "] * (len(words) - 4)])
+    """Join words by spaces, a tab and both kinds of line break, with more of them around."""
+    gaps = shuffled(rng, ["  ", "\t", "\n", "\r\n", *[" "] * (len(words) - 5)])
     return " " + "".join(word + gap for word, gap in zip(words, [*gaps, "\n"], strict=True))
 
 
@@ -64,6 +67,11 @@ def different_numbers(rng, *shape, dtype=np.float64):
     size = int(np.prod(shape))
     sizes = rng.permutation(np.arange(1, size + 12))[:size].reshape(shape) / 4
     return (sizes * rng.choice([-1, 1], size=shape[-1])).astype(dtype)
+
+
+def thirds(rng, *shape, dtype=np.float64):
+    """Draw numbers like `different_numbers` of which any narrower dtype loses digits."""
+    return (4 * different_numbers(rng, *shape) - 1 / 3).astype(dtype)
 
 
 # --- build_vocabulary ------------------------------------------------------------------------------------------------
@@ -90,7 +98,7 @@ def often_in_one_sentence(rng):
 
 def between_all_whitespace(rng):
     first, second, third = draw_words(rng, 3)
-    return {"sentences": [with_all_whitespace(rng, shuffled(rng, [first, second, second, third]))]}
+    return {"sentences": [with_all_whitespace(rng, shuffled(rng, [first, *[second] * 3, third]))]}
 
 
 def beside_another_spelling(respell):
@@ -118,7 +126,7 @@ def cut_by_max_size(rng):
 
 
 def cut_between_ties(rng):
-    return {**with_ties(rng), "max_size": int(rng.integers(6, 8))}
+    return {**with_ties(rng), "max_size": 6}
 
 
 def unfilled_max_size(rng):
@@ -129,8 +137,8 @@ def room_for_no_word(rng):
     return {"sentences": as_sentences(rng, shuffled(rng, draw_words(rng, 6))), "max_size": 4}
 
 
-def three_frequencies_up_to(max_size):
-    return lambda rng: {**three_frequencies(rng), "max_size": max_size}
+def three_frequencies_up_to(*max_sizes):
+    return lambda rng: {**three_frequencies(rng), "max_size": int(rng.choice(max_sizes))}
 
 
 def longer_text(rng):
@@ -150,6 +158,29 @@ def everything_between_whitespace(rng):
     word, other, third = shuffled(rng, draw_words(rng, 3))
     words = [word] * 4 + [word.capitalize()] * 3 + [f"{other},"] * 2 + [third]
     return {"sentences": [with_all_whitespace(rng, shuffled(rng, words)) for _ in range(2)]}
+
+
+def marks_and_short_words(rng):
+    """One sentence of words with marks, digits and single letters, no two of them equally often."""
+    word, other, third, *pair = draw_words(rng, 5)
+    tokens = [word, f"{word}.", f"{other}'s", f"{third}!", "-and-".join(pair), "a", "3"]
+    words = [token for count, token in enumerate(shuffled(rng, tokens), start=1) for _ in range(count)]
+    return {"sentences": [" ".join(shuffled(rng, words))]}
+
+
+def ties_of_different_lengths(rng):
+    longer, shorter = LONGER_BEFORE_SHORTER[rng.integers(len(LONGER_BEFORE_SHORTER))]
+    return {"sentences": [f"{shorter} {longer}"]}
+
+
+def one_sentence_twice(rng):
+    first, second, third = draw_words(rng, 3)
+    return {"sentences": shuffled(rng, [f"{first} {second}", third, third])}
+
+
+def untidy_list(rng):
+    first, second, third = draw_words(rng, 3)
+    return {"sentences": ["", f" {third.capitalize()}, {first}  ", f"{second} {first}", ""]}
 
 
 def most_frequent_first(counts):
@@ -220,6 +251,17 @@ def only_if_filled(tokens, max_size):
     return within_max_size(tokens, max_size)
 
 
+def without_marks_around(sentence):
+    return [word.strip(".,;:!?") for word in sentence.split()]
+
+
+def vocabulary_cut_by_most_common(sentences, max_size=None):
+    counts = Counter(word for sentence in sentences for word in sentence.split())
+    within_max_size([], max_size)
+    room = None if max_size is None else max_size - 4
+    return numbered([*SPECIALS, *most_frequent_first(dict(counts.most_common(room)))])
+
+
 def vocabulary_read_twice(sentences, max_size=None):
     words = {word for sentence in sentences for word in sentence.split()}
     counts = Counter(word for sentence in sentences for word in sentence.split())
@@ -275,7 +317,7 @@ def vocabulary_by_loops(sentences, max_size=None):
 
 
 def vocabulary_by_numpy(sentences, max_size=None):
-    if max_size in range(4):
+    if max_size is not None and max_size // 4 < 1:
         raise ValueError(f"{max_size} entries are too few")
     words, counts = np.unique(
         np.array([word for one in sentences for word in one.split()], dtype=str), return_counts=True
@@ -310,6 +352,12 @@ VOCABULARY = Exercise(
         Case("a generator together with max_size", cut_by_max_size, probe=returned_for_generator, visible=False),
         Case("empty sentences add nothing", among_empty_sentences, visible=False),
         Case("capitals, commas and whitespace of all kinds in one text", everything_between_whitespace, visible=False),
+        Case("marks of all kinds, digits and single letters belong to words", marks_and_short_words, visible=False),
+        Case("words that occur equally often are compared letter by letter", ties_of_different_lengths, visible=False),
+        Case("a sentence that occurs twice counts twice", one_sentence_twice, visible=False),
+        Case("a max_size of 1 or 2 is refused too", three_frequencies_up_to(1, 2), visible=False),
+        Case("a negative max_size is refused too", three_frequencies_up_to(-1, -2, -5), visible=False),
+        Case("an untidy list stays as it was", untidy_list, probe=arguments_after, visible=False),
     ),
     misconceptions=(
         Misconception(
@@ -368,6 +416,12 @@ VOCABULARY = Exercise(
             "words are put in order?",
         ),
         Misconception(
+            "a cut leaves the right one of several words that occur equally often",
+            vocabulary_cut_by_most_common,
+            "Where max_size leaves room for only some of the words that occur equally often, which of them should stay? "
+            "Which have stayed in yours?",
+        ),
+        Misconception(
             "a max_size without room for the special tokens goes through",
             vocabulary_with(kept=unchecked),
             "The four special tokens always have to fit. What does your function do with a max_size that is too small "
@@ -376,7 +430,8 @@ VOCABULARY = Exercise(
         Misconception(
             "max_size=4 is too small",
             vocabulary_with(kept=only_if_words_fit),
-            "Four entries are just enough for the four special tokens. On which side of your limit does 4 itself lie?",
+            "Four entries are just enough for the four special tokens, and words without room are left out. Which values "
+            "of max_size does your function refuse?",
         ),
         Misconception(
             "0 stands for no limit",
@@ -412,7 +467,12 @@ VOCABULARY = Exercise(
         Misconception(
             "punctuation is no part of a word",
             vocabulary_with(words_of=lambda sentence: re.findall(r"\w+", sentence)),
-            "Only whitespace separates words here. What happens to a comma in your function?",
+            "Only whitespace separates words here. What happens to a comma, an apostrophe or a hyphen in your function?",
+        ),
+        Misconception(
+            "punctuation around a word is no part of it",
+            vocabulary_with(words_of=without_marks_around),
+            "Words are taken as they are written. What happens to a comma or a full stop at the end of a word?",
         ),
         Misconception(
             "a single space separates words",
@@ -434,7 +494,8 @@ VOCABULARY = Exercise(
         Misconception(
             "the caller's list is free to be worked in",
             vocabulary_splitting_in_place,
-            "Writing into `sentences` writes into the caller's own list; and a generator has no places to write to.",
+            "Your function should only read `sentences`, from front to back. Which line of yours writes into it, puts "
+            "something in, takes something out, or asks for a certain place?",
         ),
         Misconception(
             "a vocabulary leads from ids to words",
@@ -468,7 +529,7 @@ def one_unknown_word(rng, known, unknown):
 
 
 def known_words_between_all_whitespace(rng, known, unknown):
-    return with_all_whitespace(rng, [known[1], *shuffled(rng, [*known, known[0]])])
+    return with_all_whitespace(rng, [known[1], *shuffled(rng, [*known, *known])])
 
 
 def with_a_capital(rng, known, unknown):
@@ -495,6 +556,23 @@ def only_whitespace(rng, known, unknown):
     return " " * int(rng.integers(1, 4)) + "\t "
 
 
+def one_word(rng, known, unknown):
+    return known[1]
+
+
+def marks_and_short_words_to_encode(rng):
+    """A sentence in which some words have an entry only with their marks, and others only without."""
+    word, other, third, *pair = shuffled(rng, draw_words(rng, 5))
+    known = shuffled(rng, [word, f"{other}'s", third, "-".join(pair), "a", "3"])
+    words = [word, f"{word}.", other, f"{other}'s", f"{third}!", pair[0], "-".join(pair), "a", "3"]
+    return {"sentence": " ".join(shuffled(rng, words)), "vocabulary": numbered([*SPECIALS, *known])}
+
+
+def hundreds_of_words(rng):
+    words = shuffled(rng, [f"word{number}" for number in range(400)])
+    return {"sentence": " ".join(shuffled(rng, words[200:])), "vocabulary": numbered([*SPECIALS, *words])}
+
+
 def encode_with(words_of=str.split, id_of=lambda word, vocabulary: vocabulary.get(word, 3), dtype=np.int64):
     """Make an `encode` from rules for the words, for the id of one, and for the dtype."""
 
@@ -516,6 +594,10 @@ def encode_learning_new_words(sentence, vocabulary):
 
 def encode_as_a_list(sentence, vocabulary):
     return reference.encode(sentence, vocabulary).tolist()
+
+
+def encode_without_an_axis_of_one(sentence, vocabulary):
+    return reference.encode(sentence, vocabulary).squeeze()
 
 
 def encode_framed(sentence, vocabulary):
@@ -592,6 +674,19 @@ ENCODE = Exercise(
             arguments_after,
             visible=False,
         ),
+        Case("a sentence of one word has a row of one id", sentence_and_vocabulary(one_word), visible=False),
+        Case(
+            "marks of all kinds, digits and single letters belong to words",
+            marks_and_short_words_to_encode,
+            visible=False,
+        ),
+        Case("a long sentence, a vocabulary of hundreds of words", hundreds_of_words, visible=False),
+        Case(
+            "the vocabulary stays as it was where there are no words",
+            sentence_and_vocabulary(only_whitespace),
+            arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -613,25 +708,38 @@ ENCODE = Exercise(
         Misconception(
             "a new word is given a new id",
             encode_learning_new_words,
-            "Your unknown words have got ids of their own, which no embedding table has a row for, and the caller's "
-            "dictionary has grown. Which special token stands for all of them?",
+            "Your unknown words have got ids of their own, which no embedding table has a row for. Which special token "
+            "stands for all of them? And the dictionary belongs to the caller.",
         ),
         Misconception(
             "setdefault only looks up",
             encode_with(id_of=lambda word, vocabulary: vocabulary.setdefault(word, 3)),
-            "The ids are right, but compare the dictionary before and after the call. Does your look-up also store "
-            "something?",
+            "Compare the dictionary before and after the call. Which line of yours puts something in, takes something "
+            "out or replaces something?",
+        ),
+        Misconception(
+            "a look-up finds something for every word",
+            encode_with(id_of=lambda word, vocabulary: vocabulary.get(word)),
+            "Not everything that you put into the array is a number. What does your look-up give for a word that the "
+            "vocabulary does not have?",
+        ),
+        Misconception(
+            "an array of ids may hold None",
+            encode_with(id_of=lambda word, vocabulary: vocabulary.get(word), dtype=None),
+            "NumPy chooses the dtype object where not everything is a number. What does your look-up give for a word "
+            "that the vocabulary does not have?",
         ),
         Misconception(
             "np.array finds the dtype by itself",
             encode_with(dtype=None),
-            "With words in the sentence all is well. From what could NumPy guess the dtype when there are none?",
+            "Ids are int64, also where there are none. Which dtype does NumPy choose for an array without numbers when "
+            "it is not told one?",
         ),
         Misconception(
             "ids may be float64",
             encode_filling_zeros,
-            "Ids are whole numbers that will serve as indices. Which dtype does an array of zeros have unless it is "
-            "told another?",
+            "Ids are whole numbers that will serve as indices, but yours are floating. At which step do they become so, "
+            "and which dtype does the docstring name?",
         ),
         Misconception(
             "any integer will do",
@@ -655,6 +763,11 @@ ENCODE = Exercise(
             "Your result is one id longer than the sentence. Is there one id for each word, and nothing else?",
         ),
         Misconception(
+            "one id needs no axis",
+            encode_without_an_axis_of_one,
+            "How many axes does the result have for a sentence of three words, and how many for a sentence of one?",
+        ),
+        Misconception(
             "a sentence is a batch of one",
             encode_as_a_batch,
             "Your result has an axis too many: one sentence gives a single row of ids.",
@@ -667,7 +780,12 @@ ENCODE = Exercise(
         Misconception(
             "punctuation is no part of a word",
             encode_with(words_of=lambda sentence: re.findall(r"\w+", sentence)),
-            "Only whitespace separates words here. What happens to a comma in your function?",
+            "Only whitespace separates words here. What happens to a comma, an apostrophe or a hyphen in your function?",
+        ),
+        Misconception(
+            "punctuation around a word is no part of it",
+            encode_with(words_of=without_marks_around),
+            "Words are taken as they are written. What happens to a comma or a full stop at the end of a word?",
         ),
         Misconception(
             "a single space separates words",
@@ -706,6 +824,12 @@ def ids_of_shape(*shape):
     return inputs
 
 
+def among_hundreds(rng):
+    vocab_size = int(rng.integers(300, 400))
+    ids = [0, vocab_size - 1, int(rng.integers(128, 256)), int(rng.integers(256, vocab_size))]
+    return {"token_ids": np.array(shuffled(rng, ids)), "vocab_size": vocab_size}
+
+
 def as_many_ids_as_entries(rng):
     """Draw ids that lead once around: read as columns instead of rows, they lead the other way."""
     around = rng.permutation(rng.integers(3, 8))
@@ -736,6 +860,10 @@ def far_too_large(rng, vocab_size):
 
 def negative(rng, vocab_size):
     return -rng.integers(1, vocab_size + 1)
+
+
+def far_below_zero(rng, vocab_size):
+    return -vocab_size - rng.integers(1, 50)
 
 
 def one_hot_with(
@@ -781,6 +909,10 @@ def one_hot_reshaping_in_place(token_ids, vocab_size):
     rows = reference.one_hot(token_ids, vocab_size)
     token_ids.resize(token_ids.size, refcheck=False)
     return rows
+
+
+def one_hot_without_axes_of_one(token_ids, vocab_size):
+    return reference.one_hot(token_ids, vocab_size).squeeze()
 
 
 def one_hot_by_eye(token_ids, vocab_size):
@@ -843,6 +975,12 @@ ONE_HOT = Exercise(
         ),
         Case("a single id without axes is refused too", with_one_outside(outside=just_too_large), visible=False),
         Case("one negative id among many is refused", with_one_outside(3, 4, outside=negative), visible=False),
+        Case("an id far below zero is refused", with_one_outside(3, outside=far_below_zero), visible=False),
+        Case("a single negative id without axes is refused", with_one_outside(outside=negative), visible=False),
+        Case("one id in a row gives one row", ids_of_shape(1), properties=(ROWS_SUM_TO_ONE,), visible=False),
+        Case("an axis of length 1 stays", ids_of_shape(1, 3), properties=(ROWS_SUM_TO_ONE,), visible=False),
+        Case("ids with four axes", ids_of_shape(2, 1, 2, 3), properties=(ROWS_SUM_TO_ONE,), visible=False),
+        Case("a vocabulary of hundreds of words", among_hundreds, properties=(ROWS_SUM_TO_ONE,), visible=False),
     ),
     misconceptions=(
         Misconception(
@@ -854,13 +992,12 @@ ONE_HOT = Exercise(
         Misconception(
             "an IndexError tells of every id that is out of range",
             one_hot_catching_index_errors,
-            "Ids that are too large are found. Does NumPy complain about an index of -1 at all?",
+            "Which ids does NumPy complain about when they serve as indices? What does it make of an index of -1?",
         ),
         Misconception(
             "ids are never negative",
             one_hot_with(outside=lambda ids, size: ids >= size),
-            "Ids that are too large are found. Which ids lie outside the range on its other side, and what do yours "
-            "turn into?",
+            "The range has two sides. Which ids lie outside it on the lower one, and what do yours turn into?",
         ),
         Misconception(
             "an id out of range is a row of zeros",
@@ -928,6 +1065,11 @@ ONE_HOT = Exercise(
             "the others as before.",
         ),
         Misconception(
+            "an axis of length 1 is none",
+            one_hot_without_axes_of_one,
+            "An axis of length 1 is an axis too. How many axes do the ids have, and how many does your result have?",
+        ),
+        Misconception(
             "the new axis comes first",
             one_hot_with(lambda ids, size: np.moveaxis(compared(ids, size), -1, 0)),
             "Your ones run along the wrong axis: which one should have length vocab_size, the first or the last?",
@@ -940,7 +1082,8 @@ ONE_HOT = Exercise(
         Misconception(
             "the caller's ids are free to be reshaped",
             one_hot_reshaping_in_place,
-            "Changing the shape of an array in place changes the array that the caller passed.",
+            "Compare `token_ids`, its shape and its numbers, before and after the call. Which line of yours changes it "
+            "instead of making an array of its own?",
         ),
     ),
     alternatives=(one_hot_by_eye, one_hot_by_loops, one_hot_by_torch, one_hot_by_scatter),
@@ -958,10 +1101,14 @@ def ids_with_padding(rng, *shape, vocab_size):
     return ids
 
 
-def ids_and_table(*shape, vocab_size, d_model, dtype=np.float64):
+def ids_of_the_upper_half(rng, *shape, vocab_size):
+    return rng.integers(vocab_size // 2, vocab_size, size=shape)
+
+
+def ids_and_table(*shape, vocab_size, d_model, ids_of=ids_with_padding, numbers_of=different_numbers, dtype=np.float64):
     def inputs(rng):
-        ids = ids_with_padding(rng, *shape, vocab_size=vocab_size)
-        return {"token_ids": ids, "table": different_numbers(rng, vocab_size, d_model, dtype=dtype)}
+        ids = ids_of(rng, *shape, vocab_size=vocab_size)
+        return {"token_ids": ids, "table": numbers_of(rng, vocab_size, d_model, dtype=dtype)}
 
     return inputs
 
@@ -988,6 +1135,14 @@ def embed_rows_of_the_transpose(token_ids, table):
 
 def embed_in_float64(token_ids, table):
     return reference.one_hot(token_ids, table.shape[0]) @ table
+
+
+def embed_through_float32(token_ids, table):
+    return table.astype(np.float32)[token_ids].astype(table.dtype)
+
+
+def embed_without_axes_of_one(token_ids, table):
+    return table[token_ids].squeeze()
 
 
 def embed_as_a_mean(token_ids, table):
@@ -1056,10 +1211,23 @@ EMBED = Exercise(
         Case("ids and table stay as they were", ids_and_table(2, 3, vocab_size=3, d_model=2), probe=arguments_after),
         Case("ids with three axes", ids_and_table(2, 3, 4, vocab_size=6, d_model=5), visible=False, weight=2),
         Case("a single id without axes gives a single vector", ids_and_table(vocab_size=5, d_model=3), visible=False),
-        Case("a large table", ids_and_table(6, vocab_size=200, d_model=8), visible=False),
+        Case(
+            "a table of hundreds of rows",
+            ids_and_table(6, vocab_size=600, d_model=3, ids_of=ids_of_the_upper_half),
+            visible=False,
+        ),
         Case(
             "a float16 table gives float16 vectors",
             ids_and_table(2, 3, vocab_size=4, d_model=3, dtype=np.float16),
+            visible=False,
+        ),
+        Case("one id in a row gives one row", ids_and_table(1, vocab_size=4, d_model=3), visible=False),
+        Case("axes of length 1 stay", ids_and_table(1, 3, vocab_size=4, d_model=1), visible=False),
+        Case("ids with four axes", ids_and_table(2, 1, 2, 3, vocab_size=4, d_model=2), visible=False),
+        Case("two sentences without words", ids_and_table(2, 0, vocab_size=4, d_model=3), visible=False),
+        Case(
+            "the vectors have all the digits of the table",
+            ids_and_table(3, vocab_size=4, d_model=2, numbers_of=thirds),
             visible=False,
         ),
     ),
@@ -1093,8 +1261,20 @@ EMBED = Exercise(
         Misconception(
             "the product with one-hot vectors keeps the table's dtype",
             embed_in_float64,
-            "The result has become wider than the table. What is the dtype of what the table is multiplied with, and "
-            "is a product needed?",
+            "The result has become wider than the table. Which array or number of yours brings the wider dtype in, and "
+            "does a look-up need it?",
+        ),
+        Misconception(
+            "float32 is precise enough",
+            embed_through_float32,
+            "Only the first seven digits or so are right. Which narrower dtype do the numbers pass through on their "
+            "way?",
+        ),
+        Misconception(
+            "an axis of length 1 is none",
+            embed_without_axes_of_one,
+            "An axis of length 1 is an axis too. The result should have those of the ids, and d_model as one more: how "
+            "many has yours?",
         ),
         Misconception(
             "a sentence has a single vector",
@@ -1110,8 +1290,8 @@ EMBED = Exercise(
         Misconception(
             "the row of <pad> is cleared in the table",
             embed_clearing_the_padding_row,
-            "Row 0 of the table is not what it was before the call. The table belongs to the caller, and the id 0 "
-            "picks a row like any other.",
+            "The id 0 picks a row like any other, and the table belongs to the caller. Compare its row 0 before and "
+            "after the call.",
         ),
         Misconception(
             "ids start at 1",
@@ -1138,8 +1318,8 @@ EMBED = Exercise(
         Misconception(
             "there is always something to collect",
             embed_by_collecting,
-            "With a few ids in a row all is well. What does your loop leave when there are no ids, or when a single "
-            "id has no axis to loop over?",
+            "What does your function make of no ids at all, or of a single id without axes? The result should have the "
+            "axes of the ids there too, and d_model as one more.",
         ),
     ),
     alternatives=(embed_by_take, embed_by_one_hot, embed_by_loops, embed_by_torch),
@@ -1148,12 +1328,14 @@ EMBED = Exercise(
 # --- embedding_gradient ----------------------------------------------------------------------------------------------
 
 
-def ids_and_gradient(*shape, vocab_size, d_model, ids_of=ids_with_padding, dtype=np.float64):
+def ids_and_gradient(
+    *shape, vocab_size, d_model, ids_of=ids_with_padding, numbers_of=different_numbers, dtype=np.float64
+):
     def inputs(rng):
         ids = ids_of(rng, *shape, vocab_size=vocab_size)
         return {
             "token_ids": ids,
-            "grad_output": different_numbers(rng, *shape, d_model, dtype=dtype),
+            "grad_output": numbers_of(rng, *shape, d_model, dtype=dtype),
             "vocab_size": vocab_size,
         }
 
@@ -1199,6 +1381,15 @@ def gradient_per_token(token_ids, grad_output, vocab_size):
 
 def gradient_in_float64(token_ids, grad_output, vocab_size):
     return reference.embedding_gradient(token_ids, grad_output.astype(np.float64), vocab_size)
+
+
+def gradient_through_float32(token_ids, grad_output, vocab_size):
+    narrow = reference.embedding_gradient(token_ids, grad_output.astype(np.float32), vocab_size)
+    return narrow.astype(grad_output.dtype)
+
+
+def gradient_without_axes_of_one(token_ids, grad_output, vocab_size):
+    return reference.embedding_gradient(token_ids, grad_output, vocab_size).squeeze()
 
 
 def gradient_up_to_the_largest_id(token_ids, grad_output, vocab_size):
@@ -1308,6 +1499,18 @@ GRADIENT = Exercise(
         Case(
             "float16 in, float16 out", ids_and_gradient(2, 3, vocab_size=4, d_model=3, dtype=np.float16), visible=False
         ),
+        Case("axes of length 1 stay", ids_and_gradient(1, 3, vocab_size=5, d_model=1), visible=False),
+        Case("ids with four axes", ids_and_gradient(2, 1, 2, 3, vocab_size=5, d_model=2), visible=False),
+        Case(
+            "a table of hundreds of rows",
+            ids_and_gradient(6, vocab_size=600, d_model=3, ids_of=ids_of_the_upper_half),
+            visible=False,
+        ),
+        Case(
+            "the gradient has all the digits of grad_output",
+            ids_and_gradient(3, vocab_size=4, d_model=2, numbers_of=thirds),
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -1336,7 +1539,20 @@ GRADIENT = Exercise(
         Misconception(
             "the result is float64 whatever comes in",
             gradient_in_float64,
-            "Somewhere a float64 enters. Which dtype does an array of zeros have unless it is told another?",
+            "Somewhere a float64 enters. Look at the dtype of each array that your function makes: where does it come "
+            "from?",
+        ),
+        Misconception(
+            "float32 is precise enough",
+            gradient_through_float32,
+            "Only the first seven digits or so are right. Which narrower dtype do the numbers pass through on their "
+            "way?",
+        ),
+        Misconception(
+            "an axis of length 1 is none",
+            gradient_without_axes_of_one,
+            "The gradient has the shape of the table, and a table has two axes. How many has your result, also where "
+            "one of them has length 1?",
         ),
         Misconception(
             "the table ends with the largest id that occurs",
@@ -1353,8 +1569,8 @@ GRADIENT = Exercise(
         Misconception(
             ".T turns a batch of one-hot vectors the right way round",
             gradient_with_all_axes_reversed,
-            "What does .T do to an array with more than two axes, or with only one? Which axes should the product sum "
-            "over?",
+            "Which axes change places when you transpose an array with more than two axes, or with only one? Which axes "
+            "should the product sum over?",
         ),
         Misconception(
             "the gradient counts the words",
@@ -1387,7 +1603,8 @@ GRADIENT = Exercise(
         Misconception(
             "the caller's arrays are free to be reshaped",
             gradient_reshaping_in_place,
-            "Changing the shape of an array in place changes the array that the caller passed.",
+            "Compare both arrays, their shapes and their numbers, before and after the call. Which line of yours changes "
+            "them instead of making an array of its own?",
         ),
     ),
     alternatives=(

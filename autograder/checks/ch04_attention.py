@@ -12,6 +12,7 @@ ROWS_SUM_TO_ONE = ("sums_to_one", {})
 EXACTLY_ONE = ("exactly_one", {})
 EXACT_ZEROS = ("zero_where_minus_infinity", {})
 WEIGHTS_SUM_TO_ONE = ("sums_to_one", {"of": "weights"})
+WEIGHTS_EXACTLY_ONE = ("exactly_one", {"of": "weights"})
 INSIDE_THE_VALUES = ("between_the_values", {})
 CANCELS = ("sums_to_zero", {})
 
@@ -19,6 +20,11 @@ CANCELS = ("sums_to_zero", {})
 def normal(rng, *shape, scale=1.0, dtype=np.float64):
     """Draw numbers with one decimal, which read well in a message."""
     return ((scale * rng.normal(size=shape)).round(1) + 0.0).astype(dtype)  # + 0.0 makes -0.0 a plain 0
+
+
+def halves(rng, *shape, low, high):
+    """Draw float16 numbers whose products and sums are exact, so that every right order of operations gives the same."""
+    return (rng.integers(2 * low, 2 * high + 1, size=shape) / 2).astype(np.float16)
 
 
 # --- softmax ---------------------------------------------------------------------------------------------------------
@@ -34,6 +40,30 @@ def rows_far_apart(rng):
 def with_minus_infinity(rng):
     scores = normal(rng, 3, 4)
     scores[[0, 1, 1], [rng.integers(4), 0, 3]] = -np.inf
+    return {"scores": scores}
+
+
+def one_finite_score(rng):
+    scores = np.full((3, 4), -np.inf)
+    scores[np.arange(3), rng.integers(4, size=3)] = -1e12
+    return {"scores": scores}
+
+
+def small_weights(rng):
+    """Rows whose weights range from almost 1 down to almost 0, in steps."""
+    below = [rng.permutation([0, 4, 9, 14, 19, 30, 45]) for _ in range(2)]
+    return {"scores": normal(rng, 2, 1) - np.array(below, dtype=np.float64)}
+
+
+def one_score_far_above(rng):
+    scores = normal(rng, 2, 4)
+    scores[[0, 1], rng.permutation([1, 2])] += 2000
+    return {"scores": scores}
+
+
+def batch_with_minus_infinity(rng):
+    scores = normal(rng, 2, 3, 4)
+    scores[[0, 1], rng.integers(3, size=2), rng.integers(4, size=2)] = -np.inf
     return {"scores": scores}
 
 
@@ -54,6 +84,15 @@ def softmax_global_maximum(scores, axis=-1):
 def softmax_with_epsilon(scores, axis=-1):
     exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
+
+
+def softmax_shifted_by_the_mean(scores, axis=-1):
+    exponentials = np.exp(scores - scores.mean(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def softmax_with_a_stand_in(scores, axis=-1):
+    return reference.softmax(np.where(np.isneginf(scores), scores.dtype.type(-1e9), scores), axis)
 
 
 def softmax_over_everything(scores, axis=-1):
@@ -163,7 +202,7 @@ SOFTMAX = Exercise(
         ),
         Case(
             "float32 scores of a few hundred",
-            lambda rng: {"scores": normal(rng, 2, 5, scale=300, dtype=np.float32)},
+            lambda rng: {"scores": 200 + normal(rng, 2, 5, scale=10, dtype=np.float32)},
             visible=False,
         ),
         Case(
@@ -171,13 +210,58 @@ SOFTMAX = Exercise(
             lambda rng: {"scores": np.full((3, 2), normal(rng, 1)[0])},
             visible=False,
         ),
+        Case(
+            "a single finite score gets all the weight of its row",
+            one_finite_score,
+            properties=(ROWS_SUM_TO_ONE, EXACT_ZEROS),
+            visible=False,
+        ),
+        Case(
+            "small weights are neither cut off nor raised", small_weights, properties=(ROWS_SUM_TO_ONE,), visible=False
+        ),
+        Case(
+            "a score far above all others of its row",
+            one_score_far_above,
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
+        Case(
+            "the last of three axes, by its number",
+            lambda rng: {"scores": normal(rng, 3, 4, 5), "axis": 2},
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
+        Case(
+            "five axes, some of them of length 1",
+            lambda rng: {"scores": normal(rng, 1, 2, 1, 2, 3)},
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
+        Case(
+            "float16 scores give float16 weights",
+            lambda rng: {"scores": normal(rng, 2, 3, dtype=np.float16)},
+            visible=False,
+        ),
+        Case("a batch with scores of -inf stays as it was", batch_with_minus_infinity, arguments_after, visible=False),
     ),
     misconceptions=(
         Misconception(
             "exp of the raw scores is good enough",
             softmax_naive,
-            "How large may a number be before its exponential no longer fits a float? What could you take away from every score of a "
-            "slice without changing the fraction?",
+            "How large may a number be before its exponential no longer fits a float? What could you take away from "
+            "every score of a slice without changing the fraction?",
+        ),
+        Misconception(
+            "taking off the mean makes exp safe",
+            softmax_shifted_by_the_mean,
+            "What is the largest number that your exp can meet? Think of a score far above all others of its row, and of "
+            "one that is -inf.",
+        ),
+        Misconception(
+            "a very negative number is as good as -inf",
+            softmax_with_a_stand_in,
+            "Scores may be of any size. What if those beside a score of -inf lie further below zero than the number "
+            "that stands for it?",
         ),
         Misconception(
             "the axis is always the last one",
@@ -208,7 +292,8 @@ SOFTMAX = Exercise(
         Misconception(
             "the caller's array is free to be worked in",
             softmax_in_place,
-            "Operators such as -= write into the array that the caller passed.",
+            "Compare `scores` before and after the call. Which line of yours writes into it instead of making an array "
+            "of its own?",
         ),
         Misconception(
             "the result is float64 whatever comes in",
@@ -228,11 +313,11 @@ SOFTMAX = Exercise(
 # --- attention_scores ------------------------------------------------------------------------------------------------
 
 
-def queries_and_keys(*batch, query_len, key_len, d_k, dtype=np.float64):
+def queries_and_keys(*batch, query_len, key_len, d_k, scale=1.0, dtype=np.float64):
     def inputs(rng):
         return {
-            "query": normal(rng, *batch, query_len, d_k, dtype=dtype),
-            "key": normal(rng, *batch, key_len, d_k, dtype=dtype),
+            "query": normal(rng, *batch, query_len, d_k, scale=scale, dtype=dtype),
+            "key": normal(rng, *batch, key_len, d_k, scale=scale, dtype=dtype),
         }
 
     return inputs
@@ -310,6 +395,14 @@ SCORES = Exercise(
         Case("as many batches as words", queries_and_keys(3, query_len=3, key_len=3, d_k=3), visible=False),
         Case("long vectors", queries_and_keys(query_len=3, key_len=4, d_k=64), visible=False),
         Case("vectors of length 1, a single key", queries_and_keys(query_len=2, key_len=1, d_k=1), visible=False),
+        Case("three axes in front", queries_and_keys(2, 1, 2, query_len=2, key_len=3, d_k=4), visible=False),
+        Case("large scores stay large", queries_and_keys(query_len=2, key_len=3, d_k=4, scale=60), visible=False),
+        Case(
+            "a batch stays as it was",
+            queries_and_keys(2, query_len=2, key_len=3, d_k=4),
+            probe=arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -320,7 +413,8 @@ SCORES = Exercise(
         Misconception(
             "the scale is d_k",
             scores_over_d_k,
-            "The size is off by a factor that depends on d_k. By which power of d_k does the spread of a dot product grow?",
+            "The size is off by a factor that depends on d_k. By which power of d_k does the spread of a dot product "
+            "grow?",
         ),
         Misconception(
             "the scale belongs to the number of keys",
@@ -330,7 +424,8 @@ SCORES = Exercise(
         Misconception(
             "the scale multiplies",
             scores_multiplied,
-            "The scores grow with d_k faster than the dot products do. Is the scale meant to make them larger or smaller?",
+            "The scores grow with d_k faster than the dot products do. Is the scale meant to make them larger or "
+            "smaller?",
         ),
         Misconception(
             "rows are keys",
@@ -340,22 +435,25 @@ SCORES = Exercise(
         Misconception(
             ".T swaps the last two axes",
             scores_with_all_axes_reversed,
-            "What does .T do to an array with more than two axes?",
+            "Which axes of the keys change places in your function when there are more than two, and which should?",
         ),
         Misconception(
             "np.sqrt keeps float32",
             scores_in_float64,
-            "Somewhere a float64 enters. What is the dtype of the number that you divide by?",
+            "Somewhere a float64 enters. Look at the dtype of all that meets query and key on the way, single numbers "
+            "included.",
         ),
         Misconception(
             "the caller's query is free to be scaled",
             scores_scaled_in_place,
-            "Operators such as /= write into the array that the caller passed.",
+            "Compare `query` before and after the call. Which line of yours writes into it instead of making an array "
+            "of its own?",
         ),
         Misconception(
             "scores are cosines",
             scores_of_unit_vectors,
-            "All your scores lie between -1 and 1, however long the vectors are. Does the formula divide by the lengths of the vectors?",
+            "All your scores lie between -1 and 1, however long the vectors are. Does the formula divide by the lengths "
+            "of the vectors?",
         ),
     ),
     alternatives=(scores_by_einsum, scores_with_scaled_query, scores_by_broadcasting, scores_by_loops),
@@ -373,6 +471,34 @@ def queries_keys_values(*batch, query_len, key_len, d_k, d_v, scale=1.0, dtype=n
         }
 
     return inputs
+
+
+def rows_around_1000(rng):
+    """Queries and keys with scores around 1000 in some rows and around -1000 in others, close together in each."""
+    query, key = normal(rng, 3, 4), normal(rng, 4, 4)
+    query[:, 0] = rng.permutation([40, -40, 40])
+    key[:, 0] = 50
+    return {"query": query, "key": key, "value": normal(rng, 4, 3)}
+
+
+def scores_in_steps(rng):
+    """A query whose weights range from almost 1 down to almost 0, in steps: its scores are 0, -5, -10, -15 and -20."""
+    query, key = normal(rng, 1, 4), np.zeros((5, 4))
+    query[:, 0] = 2
+    key[:, 0] = rng.permutation([0, -5, -10, -15, -20])
+    return {"query": query, "key": key, "value": 1 + normal(rng, 5, 3, scale=0.2)}
+
+
+def queries_of_zeros(rng):
+    return {"query": np.zeros((2, 3)), "key": normal(rng, 4, 3), "value": normal(rng, 4, 2)}
+
+
+def attention_in_float16(rng):
+    return {
+        "query": halves(rng, 2, 4, low=-1, high=1),
+        "key": halves(rng, 3, 4, low=-1, high=1),
+        "value": halves(rng, 3, 2, low=1, high=4),
+    }
 
 
 def attention_with(scores_of, weights_of=reference.softmax):
@@ -479,7 +605,7 @@ ATTENTION = Exercise(
         ),
         Case(
             "a batch is carried along",
-            queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=2),
+            queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=6),
             properties=ATTENTION_LAWS,
         ),
         Case("float32 in, float32 out", queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2, dtype=np.float32)),
@@ -501,22 +627,26 @@ ATTENTION = Exercise(
             properties=ATTENTION_LAWS,
             visible=False,
         ),
+        Case("rows with scores around 1000 and -1000", rows_around_1000, properties=ATTENTION_LAWS, visible=False),
         Case(
-            "scores of several hundred",
-            queries_keys_values(query_len=3, key_len=4, d_k=8, d_v=3, scale=60),
-            properties=ATTENTION_LAWS,
-            visible=False,
-        ),
-        Case(
-            "a single key",
+            "a single key gets a weight of exactly 1",
             queries_keys_values(query_len=3, key_len=1, d_k=4, d_v=2),
-            properties=ATTENTION_LAWS,
+            properties=(WEIGHTS_EXACTLY_ONE, INSIDE_THE_VALUES),
             visible=False,
         ),
         Case(
             "long vectors",
             queries_keys_values(query_len=3, key_len=4, d_k=64, d_v=5),
             properties=ATTENTION_LAWS,
+            visible=False,
+        ),
+        Case("small weights are not cut off", scores_in_steps, properties=ATTENTION_LAWS, visible=False),
+        Case("queries of zeros look at all keys alike", queries_of_zeros, properties=ATTENTION_LAWS, visible=False),
+        Case("float16 in, float16 out", attention_in_float16, visible=False),
+        Case(
+            "a batch stays as it was",
+            queries_keys_values(2, query_len=2, key_len=3, d_k=4, d_v=2),
+            probe=arguments_after,
             visible=False,
         ),
     ),
@@ -547,6 +677,17 @@ ATTENTION = Exercise(
             "Your scale follows the number of keys. Over which axis does a dot product sum?",
         ),
         Misconception(
+            "np.sqrt keeps float32",
+            attention_with(lambda query, key, value: scores_in_float64(query, key)),
+            "Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way, single numbers "
+            "included.",
+        ),
+        Misconception(
+            ".T swaps the last two axes",
+            attention_with(lambda query, key, value: scores_with_all_axes_reversed(query, key)),
+            "Which axes of the keys change places in your function when there are more than two, and which should?",
+        ),
+        Misconception(
             "all weights together sum to 1",
             attention_with(right_scores, softmax_over_everything),
             "Each query has an average of its own: over how much do your weights sum to 1?",
@@ -554,7 +695,7 @@ ATTENTION = Exercise(
         Misconception(
             "exp of the raw scores is good enough",
             attention_with(right_scores, softmax_naive),
-            "Does your softmax hold for scores of several hundred?",
+            "Does your softmax hold for scores around 1000, and for scores around -1000?",
         ),
         Misconception(
             "weights come first",
@@ -569,7 +710,8 @@ ATTENTION = Exercise(
         Misconception(
             "weights are transposed before they meet the values",
             attention_with_transposed_weights,
-            "The weights are right. Which of their axes belongs to the values: that of the queries or that of the keys?",
+            "The weights are right. Which of their axes belongs to the values: that of the queries or that of the "
+            "keys?",
         ),
         Misconception(
             "the scale comes after the softmax",
@@ -605,6 +747,21 @@ def saturated(rng):
     return {"weights": reference.softmax(40 * normal(rng, 3, 4)), "grad_weights": normal(rng, 3, 4)}
 
 
+def nearly_saturated(rng):
+    """Weights that are almost 1, with gradients of which a little still passes."""
+    scores, grad_weights = normal(rng, 3, 4), normal(rng, 3, 4)
+    scores[:, 0], grad_weights[:, 0] = 20, 5
+    return {"weights": reference.softmax(scores), "grad_weights": grad_weights}
+
+
+def backward_in_float16(rng):
+    """Weights and gradients whose products and sums are exact in float16."""
+    return {
+        "weights": rng.permuted([[0.5, 0.25, 0.125, 0.125]] * 3, axis=-1).astype(np.float16),
+        "grad_weights": rng.permuted([[-1, -0.5, 0.5, 1]] * 3, axis=-1).astype(np.float16),
+    }
+
+
 def backward_diagonal_only(weights, grad_weights):
     return weights * (1 - weights) * grad_weights
 
@@ -623,6 +780,10 @@ def backward_with_plain_mean(weights, grad_weights):
 
 def backward_with_plain_sum(weights, grad_weights):
     return weights * (grad_weights - grad_weights.sum(axis=-1, keepdims=True))
+
+
+def backward_without_keepdims(weights, grad_weights):
+    return weights * (grad_weights - (weights * grad_weights).sum(axis=-1))
 
 
 def backward_over_everything(weights, grad_weights):
@@ -691,6 +852,14 @@ BACKWARD = Exercise(
         Case("all sizes equal", weights_and_gradient(3, 3, 3), properties=(CANCELS,), visible=False),
         Case("a saturated softmax", saturated, properties=(CANCELS,), visible=False),
         Case("a single key", weights_and_gradient(4, 1), visible=False),
+        Case("a weight of almost 1 passes a little", nearly_saturated, properties=(CANCELS,), visible=False),
+        Case(
+            "five axes, some of them of length 1",
+            weights_and_gradient(2, 1, 2, 1, 3),
+            properties=(CANCELS,),
+            visible=False,
+        ),
+        Case("float16 in, float16 out", backward_in_float16, properties=(CANCELS,), visible=False),
     ),
     misconceptions=(
         Misconception(
@@ -720,6 +889,11 @@ BACKWARD = Exercise(
             "In the sum over i, what stands beside the gradient of each weight?",
         ),
         Misconception(
+            "a sum over an axis still lines up with the array",
+            backward_without_keepdims,
+            "What shape does your sum have, and along which axis is it stretched when it meets the gradient?",
+        ),
+        Misconception(
             "one sum serves the whole array",
             backward_over_everything,
             "Each row is a softmax of its own: over which numbers does your sum run?",
@@ -742,7 +916,8 @@ BACKWARD = Exercise(
         Misconception(
             "the caller's gradient is free to be worked in",
             backward_in_place,
-            "Operators such as -= write into the array that the caller passed.",
+            "Compare `grad_weights` before and after the call. Which line of yours writes into it instead of making an "
+            "array of its own?",
         ),
         Misconception(
             "the result is float64 whatever comes in",
