@@ -73,6 +73,10 @@ def test_unknown_and_unwritten_words(page, explorer):
     sentence.fill("cats like birds")
     radio = explorer.get_by_role("radio").nth(2)
     assert radio.locator("xpath=..").inner_text().split() == ["birds", "→", "<unk>", "3"]
+    radio.check(force=True)
+    assert (
+        "Position 2 is “birds”, an unknown word that is read as <unk>" in explorer.locator("[aria-live]").inner_text()
+    )
     sentence.fill("")
     assert output_rows(explorer) == []
     explorer.get_by_role("button", name="dogs", exact=True).press("Enter")
@@ -83,8 +87,29 @@ def test_unknown_and_unwritten_words(page, explorer):
 def test_positions_are_followed_with_arrow_keys(page, explorer):
     explorer.get_by_role("radio").first.focus()
     page.keyboard.press("ArrowRight")
-    assert "row 5 of the table" in explorer.locator("[aria-live]").inner_text()
+    said = explorer.locator("[aria-live]").inner_text()
+    assert "Position 1 is “like”" in said and "row 5 of the table" in said
     assert explorer.locator(".lookup-table tbody tr.lookup-on th").inner_text().split() == ["5", "like"]
+
+
+def test_home_and_end_move_in_the_table(page, explorer):
+    explorer.locator("[data-entry='4,0']").focus()
+    seen = []
+    for keys in ("End", "Home", "Control+End", "Control+Home"):
+        page.keyboard.press(keys)
+        seen.append(page.evaluate("document.activeElement.dataset.entry"))
+    assert seen == ["4,2", "4,0", "8,2", "0,0"]
+
+
+def test_a_long_word_leaves_the_layout_alone(page, explorer):
+    explorer.get_by_role("textbox", name="Sentence").fill("cats " + 60 * "m")
+    explorer.get_by_role("radio").nth(1).check(force=True)
+    hot, entries = (explorer.locator(f".lookup-{name}").bounding_box() for name in ("hot", "table"))
+    assert hot["x"] + hot["width"] < entries["x"]
+    assert explorer.locator(".lookup-way path").get_attribute("d").count("M") == 2
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
 @pytest.mark.parametrize("width", [390, 1280])

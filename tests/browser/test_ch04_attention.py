@@ -92,6 +92,38 @@ def test_keys_turn_and_stretch_the_query(chapter):
     assert chapter.errors_seen == []
 
 
+def test_a_query_of_length_0_can_be_turned(chapter):
+    direction, length = chapter.get_by_label("Direction of the query"), chapter.get_by_label("Length of the query")
+    length.fill("0")
+    direction.fill("100")
+    assert query_of(chapter) == (100, 0)
+    length.fill("2")
+    assert query_of(chapter) == (100, 2)
+
+
+def test_along_a_key_at_full_length_its_bar_takes_most(chapter):
+    chapter.get_by_label("Length of the query").press("End")
+    for word, degrees in {"The": 161, "cat": 35, "sat": 100, "on": -125, "mat": -35}.items():
+        chapter.get_by_label("Direction of the query").fill(str(degrees))
+        assert weights_of(chapter)[word] > 0.8
+
+
+def test_the_query_and_its_name_stay_in_the_plane_and_apart(chapter):
+    chapter.get_by_label("Length of the query").press("End")
+    plane = chapter.locator(".attention-plane").first
+    for degrees in range(-180, 181, 15):
+        chapter.get_by_label("Direction of the query").fill(str(degrees))
+        knob, name = plane.evaluate("""svg => [".attention-knob", ".attention-query-name"].map((part) => {
+            const { x, y, width, height } = svg.querySelector(part).getBBox();
+            return [x, y, x + width, y + height];
+        })""")
+        for left, top, right, bottom in (knob, name):
+            assert min(left, top) >= 0 and max(right, bottom) <= 320, degrees
+        # the box of the name has room above and below its letters, and that of the knob has empty corners
+        apart = max(name[0] - knob[2], knob[0] - name[2], name[1] - knob[3], knob[1] - name[3])
+        assert apart > -6, degrees
+
+
 def test_width_matters_only_without_the_scale(chapter):
     before = weights_of(chapter)
     chapter.get_by_label("Width").press("End")

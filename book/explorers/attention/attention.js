@@ -2,8 +2,8 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const SIZE = 320; // side of a plane, in SVG units
-  const UNIT = 44; // SVG units for a length of 1
-  const LONGEST = 3.4; // of the query, so that its tip stays in the plane
+  const UNIT = 40; // SVG units for a length of 1
+  const LONGEST = 3.4; // of the query, so that its grip stays in the plane: 160 - 3.4 * 40 = 24
   const START = {
     words: ["The", "cat", "sat", "on", "mat"],
     keys: [[-2.0, 0.7], [1.8, 1.25], [-0.35, 2.0], [-1.2, -1.7], [1.7, -1.2]],
@@ -163,6 +163,15 @@
     // What changes with the state.
     let angle = Math.atan2(model.get("query")[1], model.get("query")[0]);
     let timer;
+    // The place of the query's name: beyond its tip and, where the plane ends, beside it.
+    function beyond([tipX, tipY]) {
+      const within = (number, edge) => Math.min(Math.max(number, edge), SIZE - edge);
+      const [ahead, above] = [Math.cos(angle), Math.sin(angle)];
+      const [x, y] = [tipX + 36 * ahead, tipY - 24 * above];
+      const [inX, inY] = [within(x, 28), within(y, 12)];
+      const [lackX, lackY] = [Math.min(1, Math.abs(x - inX) / 18), Math.min(1, Math.abs(y - inY) / 8)];
+      return { x: inX + 36 * lackY * (ahead < 0 ? -1 : 1), y: inY - 24 * lackX * (above < 0 ? -1 : 1) + 5 };
+    }
     function update() {
       const now = state();
       const { query, d_k } = now;
@@ -175,7 +184,7 @@
       queryArrow(query, 4);
       const [tipX, tipY] = at(query);
       for (const circle of [grip, knob]) change(circle, { cx: tipX, cy: tipY });
-      change(queryName, { x: Math.min(Math.max(tipX + 36 * Math.cos(angle), 24), SIZE - 24), y: tipY - 24 * Math.sin(angle) + 5 });
+      change(queryName, beyond([tipX, tipY]));
 
       const [outX, outY] = at(result.output);
       change(output, { x: outX - 7, y: outY - 7, transform: `rotate(45 ${outX} ${outY})` });
@@ -208,7 +217,7 @@
       const where = result.output.map((number) => shown(number, 2)).join(", ");
       const sentence = `“${words[best]}” gets ${percent(result.weights[best])} of the weight. Output: (${where}).`;
       const stuck = result.jacobian < 0.05 ? "The softmax is saturated." : "";
-      verdict.textContent = `${sentence} Left for a gradient: ${shown(result.jacobian, 3)}. ${stuck}`;
+      verdict.textContent = `${sentence} How strongly the weights react to the scores: ${shown(result.jacobian, 3)}. ${stuck}`;
       left.svg.setAttribute("aria-label", `The query points at ${degrees} degrees, among the keys of ${words.join(", ")}.`);
       right.svg.setAttribute("aria-label", `The output lies at (${where}), inside the hull of the values.`);
       clearTimeout(timer); // speak when the hand rests, not at every step on the way
@@ -216,7 +225,11 @@
     }
 
     // Hands: the sliders and the switch, and dragging. A finger must start on the query, so that elsewhere it scrolls the page.
-    const aim = (turn, long) => choose({ query: [long * Math.cos(turn), long * Math.sin(turn)] });
+    function aim(turn, long) {
+      angle = turn; // a query of length 0 cannot hold it
+      choose({ query: [long * Math.cos(turn), long * Math.sin(turn)] });
+      update(); // at length 0 the query stays as it was, and a notebook's model then says nothing
+    }
     direction.input.addEventListener("input", () => aim((direction.input.value * Math.PI) / 180, Math.hypot(...model.get("query"))));
     length.input.addEventListener("input", () => aim(angle, Number(length.input.value)));
     width.input.addEventListener("input", () => choose({ d_k: 2 ** Number(width.input.value) }));
@@ -225,7 +238,8 @@
       const box = left.svg.getBoundingClientRect();
       const x = (((event.clientX - box.left) / box.width) * SIZE - SIZE / 2) / UNIT;
       const y = (SIZE / 2 - ((event.clientY - box.top) / box.height) * SIZE) / UNIT;
-      aim(Math.atan2(y, x), Math.min(Math.hypot(x, y), LONGEST));
+      const long = Math.hypot(x, y);
+      aim(long ? Math.atan2(y, x) : angle, Math.min(long, LONGEST));
     }
     left.svg.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || (event.pointerType !== "mouse" && event.target !== grip && event.target !== knob)) return;

@@ -156,8 +156,9 @@ globalThis.explorers.lookup = (() => {
           view.news = "";
           update();
         });
-        const name = words[ids[place]] === token ? token : `${token} \u2192 ${words[ids[place]]}`;
-        chips.append(make("label", {}, radio, make("span", {}, name, make("small", {}, ` ${ids[place]}`))));
+        const unknown = words[ids[place]] === token ? [] : [make("span", {}, `\u2192 ${words[ids[place]]}`)];
+        const name = make("span", { class: "lookup-word", title: token }, token);
+        chips.append(make("label", {}, radio, make("span", {}, name, ...unknown, make("small", {}, ` ${ids[place]}`))));
       });
       if (!tokens.length) chips.append(make("span", { class: "lookup-empty" }, "The sentence is empty."));
       if (focused) chips.querySelector("input:checked")?.focus();
@@ -168,7 +169,7 @@ globalThis.explorers.lookup = (() => {
       const header = make("tr", {}, make("td"), ...words.map((word, id) =>
         make("th", { scope: "col", title: word, class: rowClass(id === followed) }, String(id))));
       const body = oneHot.map((flags, place) =>
-        make("tr", { class: rowClass(place === view.follow) }, make("th", { scope: "row" }, tokens[place]),
+        make("tr", { class: rowClass(place === view.follow) }, make("th", { scope: "row", class: "lookup-word", title: tokens[place] }, tokens[place]),
           ...flags.map((flag) => make("td", { class: flag ? "lookup-one" : "lookup-zero" }, String(flag)))));
       hot.replaceChildren(heading("One-hot", `${ids.length} \u00d7 ${words.length}`), make("thead", {}, header), make("tbody", {}, ...body));
     }
@@ -179,7 +180,7 @@ globalThis.explorers.lookup = (() => {
       const columns = table[0].map((_, column) => make("th", { scope: "col" }, String(column)));
       const body = table.map((numbers, row) =>
         make("tr", { class: rowClass(row === ids[view.follow]) },
-          make("th", { scope: "row" }, make("small", {}, `${row} `), words[row]),
+          make("th", { scope: "row", class: "lookup-word", title: words[row] }, make("small", {}, `${row} `), words[row]),
           ...numbers.map((number, column) => {
             const chosen = row === view.row && column === view.column;
             return make("td", {}, make("button", {
@@ -234,10 +235,18 @@ globalThis.explorers.lookup = (() => {
     }
 
     entries.addEventListener("keydown", (event) => {
-      const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-      if (!step) return;
+      const { row, column } = view;
+      const goal = {
+        ArrowUp: [row - 1, column],
+        ArrowDown: [row + 1, column],
+        ArrowLeft: [row, column - 1],
+        ArrowRight: [row, column + 1],
+        Home: [event.ctrlKey ? 0 : row, 0],
+        End: [event.ctrlKey ? Infinity : row, Infinity],
+      }[event.key];
+      if (!goal) return;
       event.preventDefault();
-      choose(view.row + step[0], view.column + step[1]);
+      choose(...goal);
     });
 
     function update() {
@@ -259,8 +268,10 @@ globalThis.explorers.lookup = (() => {
       );
       const id = now.ids[view.follow];
       const long = split().length > LONGEST ? ` Only the first six words are shown.` : "";
+      const token = now.tokens[view.follow];
+      const unknown = words[id] === token ? "" : `, an unknown word that is read as ${words[id]}`;
       const follow = now.ids.length
-        ? `Position ${view.follow}: the only 1 stands in column ${id}, so the product is row ${id} of the table: ${now.product[view.follow].map(show).join(", ")}.`
+        ? `Position ${view.follow} is \u201c${token}\u201d${unknown}: the only 1 stands in column ${id}, so the product is row ${id} of the table: ${now.product[view.follow].map(show).join(", ")}.`
         : "An empty sentence has no rows.";
       const text = (view.news || follow) + long;
       if (live.textContent !== text) live.textContent = text;
