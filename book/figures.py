@@ -335,13 +335,17 @@ def similarity_by_offset(curves):
         ax.plot(similarity, color=colour, linewidth=width, label=f"{columns} columns")
     ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
     ax.set(
-        xlabel="offset between the positions", ylabel="similarity", ylim=(-1, 1.05), xlim=(0, None), yticks=[-1, 0, 1]
+        xlabel="offset between the positions",
+        ylabel="similarity",
+        ylim=(-0.6, 1.05),
+        xlim=(0, None),
+        yticks=[-0.5, 0, 0.5, 1],
     )
     ax.legend(loc="lower center", ncols=3, handlelength=1.2, columnspacing=1.2)
     return figure
 
 
-def signed_matrix(matrix, decimals=2):
+def signed_matrix(matrix, decimals=3):
     """Show a small square matrix as colours from -1 (orange) over 0 (white) to 1 (blue), its non-zero numbers in the cells."""
     figure, ax = plt.subplots(figsize=(4.6, 3.4))
     ax.imshow(matrix, cmap=_signed_colours(), vmin=-1, vmax=1, aspect="auto")
@@ -353,7 +357,7 @@ def signed_matrix(matrix, decimals=2):
     for (row, column), number in np.ndenumerate(matrix):
         if number != 0:
             colour = "white" if abs(number) > 0.6 else "black"
-            ax.text(column, row, f"{number:.{decimals}f}", ha="center", va="center", color=colour, fontsize=9)
+            ax.text(column, row, f"{number:.{decimals}f}", ha="center", va="center", color=colour, fontsize=8)
     return figure
 
 
