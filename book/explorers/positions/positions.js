@@ -5,7 +5,7 @@
   const LAST = 128; // largest position of the slider
   const DIALS = 8; // clocks that are shown; with more pairs than that, as many spread evenly over them
   const START = { position: 5, offset: 3, d_model: 64, dial: 1 };
-  const WIDTH = 640, HEIGHT = 190, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 30; // of a plot, in SVG units
+  const WIDTH = 640, HEIGHT = 230, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 30; // of a plot, in SVG units
 
   // The arithmetic of solutions/ch02_positional_encoding.py for two positions. Similarity is the dot product of their encodings
   // divided by d_model / 2, which is the dot product of an encoding with itself.
