@@ -164,11 +164,9 @@ def apply_rotary(x, positions):
         raise ValueError(f"head_dim is {head_dim}, but features turn in pairs: it must be even")
     angles = positions[:, np.newaxis] * 10000.0 ** (-np.arange(0, head_dim, 2) / head_dim)  # (seq_len, pairs)
     first, second = x[..., 0::2], x[..., 1::2]  # each (..., seq_len, pairs)
-    turned = [
-        first * np.cos(angles) - second * np.sin(angles),
-        first * np.sin(angles) + second * np.cos(angles),
-    ]
-    return np.stack(turned, axis=-1).reshape(x.shape).astype(x.dtype)  # angles stay in float64 until here
+    cosines, sines = np.cos(angles), np.sin(angles)
+    turned = np.stack([first * cosines - second * sines, first * sines + second * cosines], axis=-1)
+    return turned.reshape(x.shape).astype(x.dtype)  # angles stay in float64 until here
     ### END SOLUTION
 
 

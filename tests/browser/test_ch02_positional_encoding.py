@@ -49,7 +49,7 @@ def test_numbers_equal_the_reference(chapter):
 
 def test_moving_both_positions_turns_the_hands_and_keeps_the_similarity(chapter):
     before, hands = similarity_of(chapter), hands_of(chapter)
-    position = chapter.get_by_label("Position")
+    position = chapter.get_by_role("slider", name="Position")
     position.focus()
     for _ in range(7):
         position.press("ArrowRight")
@@ -62,11 +62,11 @@ def test_moving_both_positions_turns_the_hands_and_keeps_the_similarity(chapter)
 
 
 def test_the_offset_decides_and_four_columns_come_round(chapter):
-    offset = chapter.get_by_label("Offset")
+    offset = chapter.get_by_role("slider", name="Offset")
     offset.focus()
     offset.press("Home")
     assert similarity_of(chapter) == "1.000."
-    columns = chapter.get_by_label("Columns")
+    columns = chapter.get_by_role("slider", name="Columns")
     columns.focus()
     columns.press("Home")
     assert chapter.locator(".positions-clock").count() == 2
@@ -77,7 +77,7 @@ def test_the_offset_decides_and_four_columns_come_round(chapter):
 
 
 def test_pairs_are_chosen_with_arrow_keys(chapter):
-    pair = chapter.get_by_label("Pair", exact=False)
+    pair = chapter.get_by_role("slider", name="Pair")
     pair.focus()
     pair.press("Home")
     assert chapter.locator(".positions-chosen").inner_text() == "pair 0"
@@ -85,7 +85,7 @@ def test_pairs_are_chosen_with_arrow_keys(chapter):
     pair.press("End")
     assert chapter.locator(".positions-chosen").inner_text() == "pair 31"
     assert pair.get_attribute("aria-valuetext") == "pair 31, columns 62 and 63"
-    chapter.get_by_label("Columns").press("Home")  # fewer clocks than that: the last one stays chosen
+    chapter.get_by_role("slider", name="Columns").press("Home")  # fewer clocks than that: the last one stays chosen
     assert chapter.locator(".positions-chosen").inner_text() == "pair 1"
     assert chapter.errors_seen == []
 
