@@ -59,6 +59,16 @@ def exactly_one(inputs, results, of="the result"):
     return f"{of} should be exactly 1, but differs from it by {float(np.abs(numbers - 1).max()):.1e}"
 
 
+def keeps_lengths(inputs, results, of="the result", argument="x"):
+    """A rotation leaves every row along the last axis as long as it was."""
+    before, after = (np.linalg.norm(rows.astype(np.float64), axis=-1) for rows in (inputs[argument], results[of]))
+    off = np.abs(after - before) > 10 * TOLERANCES[results[of].dtype.name][0] * np.maximum(before, 1)
+    if not off.any():
+        return None
+    row = name_of_slice(of, off, -1)
+    return f"turning a row keeps its length, but {row} has length {after[off].flat[0]:.4g}, and had {before[off].flat[0]:.4g}"
+
+
 def apart(one, other):
     """Write two different numbers with as few digits as show that they differ."""
     for digits in range(4, 18):
@@ -76,5 +86,13 @@ def name_of_slice(of, off, axis):
 
 
 LAWS = {
-    law.__name__: law for law in (sums_to_one, sums_to_zero, exactly_one, zero_where_minus_infinity, between_the_values)
+    law.__name__: law
+    for law in (
+        sums_to_one,
+        sums_to_zero,
+        exactly_one,
+        zero_where_minus_infinity,
+        between_the_values,
+        keeps_lengths,
+    )
 }

@@ -5,6 +5,7 @@ import pytest
 
 from autograder.exercise import PUBLIC_SEED, load_exercises
 from autograder.judge import judge
+from autograder.laws import LAWS
 from autograder.wire import Opaque
 from solutions.ch04_attention import scaled_dot_product_attention, softmax
 from tests.conftest import judged
@@ -75,6 +76,14 @@ def test_a_function_that_refuses_nothing_is_told_what_to_raise():
     right = EXERCISES["one_hot"].reference
     message = first_message("one_hot", lambda token_ids, vocab_size: right(np.abs(token_ids) % vocab_size, vocab_size))
     assert "should raise a ValueError" in message
+
+
+def test_a_row_that_is_stretched_is_named_with_its_lengths():
+    x = np.array([[[3.0, 4.0], [6.0, 8.0]]])
+    keeps_lengths = LAWS["keeps_lengths"]
+    assert keeps_lengths({"x": x}, {"the result": x[..., ::-1]}) is None
+    found = keeps_lengths({"x": x}, {"the result": x * [[1], [2]]})
+    assert found == "turning a row keeps its length, but result[0, 1, :] has length 20, and had 10"
 
 
 def test_hidden_numbers_stay_hidden():

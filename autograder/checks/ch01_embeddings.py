@@ -74,6 +74,10 @@ def thirds(rng, *shape, dtype=np.float64):
     return (4 * different_numbers(rng, *shape) - 1 / 3).astype(dtype)
 
 
+def thousands(rng, *shape, dtype=np.float64):
+    return 1000 * different_numbers(rng, *shape, dtype=dtype)
+
+
 # --- build_vocabulary ------------------------------------------------------------------------------------------------
 
 
@@ -1490,8 +1494,8 @@ GRADIENT = Exercise(
         ),
         Case("ids with three axes", ids_and_gradient(2, 3, 4, vocab_size=6, d_model=5), visible=False, weight=2),
         Case(
-            "one word said again and again",
-            ids_and_gradient(7, vocab_size=4, d_model=3, ids_of=one_id_only),
+            "one word said again and again, with large gradients",
+            ids_and_gradient(7, vocab_size=4, d_model=3, ids_of=one_id_only, numbers_of=thousands),
             visible=False,
         ),
         Case("a table with as many rows as columns", ids_and_gradient(6, vocab_size=4, d_model=4), visible=False),
