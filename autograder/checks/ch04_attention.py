@@ -335,6 +335,14 @@ def scores_over_key_len(query, key):
     return query @ key.swapaxes(-2, -1) / math.sqrt(key.shape[-2])
 
 
+def scores_over_first_axis(query, key):
+    return query @ key.swapaxes(-2, -1) / math.sqrt(query.shape[0])
+
+
+def scores_without_transpose(query, key):
+    return query @ key / math.sqrt(query.shape[-1])
+
+
 def scores_multiplied(query, key):
     return query @ key.swapaxes(-2, -1) * math.sqrt(query.shape[-1])
 
@@ -385,7 +393,7 @@ def scores_by_loops(query, key):
 SCORES = Exercise(
     reference=reference.attention_scores,
     cases=(
-        Case("one query against two keys", queries_and_keys(query_len=1, key_len=2, d_k=2), weight=2),
+        Case("two queries against two keys", queries_and_keys(query_len=2, key_len=2, d_k=3), weight=2),
         Case("three words against themselves", queries_and_keys(query_len=3, key_len=3, d_k=4)),
         Case("rows are queries, columns are keys", queries_and_keys(query_len=2, key_len=5, d_k=3)),
         Case("a batch is carried along", queries_and_keys(2, query_len=3, key_len=4, d_k=5)),
@@ -420,6 +428,17 @@ SCORES = Exercise(
             "the scale belongs to the number of keys",
             scores_over_key_len,
             "Your scale depends on how many keys there are. Over which axis does a dot product sum?",
+        ),
+        Misconception(
+            "d_k is the length of the first axis",
+            scores_over_first_axis,
+            "Your scale follows the first axis of the query. Over which axis does a dot product sum?",
+        ),
+        Misconception(
+            "a matrix product of queries and keys compares them as they are",
+            scores_without_transpose,
+            "A matrix product sums over the last axis of its first factor and the last but one of its second. Which axes of queries "
+            "and keys should meet?",
         ),
         Misconception(
             "the scale multiplies",
