@@ -24,7 +24,7 @@ from autograder.submission import is_solution
 from autograder.wire import printable
 
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
-DECIDING_FILES = ("exercise", "judge", "laws", "probes", "tolerances", "wire")
+DECIDING_FILES = ("draw", "exercise", "judge", "laws", "probes", "tolerances", "wire")
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ def run_cells(notebook, stem, kernel, limits, record):
         kind, name = nbgrader["grade_id"].split("_", 1)
         prepared = exercises[name].prepare(bytes.fromhex(record["seed"]), visible=kind == "check")
         observations = ask_all(kernel, prepared, limits, stopped.get(name))
-        verdicts = judge(prepared, observations, suspects_in(sources.get(name, ""), record))
+        verdicts = judge(prepared, observations, suspects_of(name, sources.get(name, ""), record))
         write_outcome(cell, record, outcome_of(cell, name, verdicts, exercises[name].misconceptions))
 
 
-def suspects_in(source, record):
-    """Return the exercises that lost points further up in the notebook and that this source calls."""
-    failed = {cell["exercise"] for cell in record["cells"] if cell["score"] < cell["points"]}
-    return sorted(name for name in failed if re.search(rf"(?<!def )\b{name}\(", source))
+def suspects_of(exercise, source, record):
+    """Return the other exercises that lost points further up in the notebook and that an exercise's source calls."""
+    failed = {cell["exercise"] for cell in record["cells"] if cell["score"] < cell["points"]} - {exercise}
+    return sorted(name for name in failed if re.search(rf"\b{name}\(", source))
 
 
 def ask_all(kernel, prepared, limits, stopped):

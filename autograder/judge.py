@@ -12,7 +12,7 @@ import numpy as np
 from autograder.laws import LAWS, apart
 from autograder.probes import article, describe
 from autograder.tolerances import TOLERANCES
-from autograder.wire import printable
+from autograder.wire import Tensor, dtype_name, numbers, printable
 
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
 SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
@@ -84,8 +84,12 @@ def tidy(seen):
             return {"raised": {**texts, **flags, "bases": names, "line": line if isinstance(line, int) else None}}
         case {"changed": list(names)}:
             return {"changed": [name[:80] if isinstance(name, str) else "an argument" for name in names]}
+        case {"result": result, "noted": dict(noted)}:
+            return {"result": result, "noted": noted}
         case {"result": result}:
             return {"result": result}
+        case {"noted": dict(noted)}:
+            return {"noted": noted}
         case _:
             return {}
 
@@ -97,8 +101,8 @@ def is_ordinary(case):
 
 def has_substance(value):
     """Return whether a plain value is more than nothing, zeros or empty containers."""
-    if isinstance(value, np.ndarray):
-        return bool(np.any(value))
+    if isinstance(value, np.ndarray | Tensor):
+        return bool(np.any(numbers(value)))
     if isinstance(value, tuple | list):
         return any(map(has_substance, value))
     return bool(value)
@@ -119,7 +123,7 @@ def find(exercise, case, seen):
         return find_in_exception(exercise.name, case.expected.get("raised"), seen)
     if "changed" in case.expected:
         return find_in_changed(seen.get("changed", ["an argument"]))
-    leaves, found = pair_up(case.expected["result"], seen.get("result"), exercise.returns)
+    leaves, found = all_leaves(exercise, case, seen)
     if found:
         return found
     for stage in (find_in_dtype, find_in_shape, find_in_finiteness):
@@ -127,7 +131,8 @@ def find(exercise, case, seen):
             if found := stage(name, wanted, got):
                 return found
     for law, arguments in case.properties:
-        if found := LAWS[law](case.inputs, {name: got for name, _, got in leaves}, **arguments):
+        inputs = case.inputs.get("forward", case.inputs)
+        if found := LAWS[law](inputs, {name: got for name, _, got in leaves}, **arguments):
             return found
     return next((found for leaf in leaves if (found := find_in_values(*leaf, numbers_shown=case.visible))), None)
 
@@ -139,8 +144,8 @@ def find_in_exception(name, expected, seen):
         return f"it returned {returned}, but should raise a {expected['type']} that says what is wrong"
     raised = seen["raised"]
     if is_stub(seen):
-        stub = raised["function"]
-        whose = "is" if stub in (name, "", "forward", "__init__") else f"calls {stub}, which is"
+        stub = raised["function"].split(".")[0]  # of LayerNorm.forward, LayerNorm
+        whose = "is" if stub in (name, "") else f"calls {stub}, which is"
         return f"{whose} still the stub; replace `raise NotImplementedError` with your code"
     if expected and expected["type"] in raised["bases"]:
         return None
@@ -161,6 +166,22 @@ def find_in_changed(changed):
     if not changed:
         return None
     return f"it changed {' and '.join(changed)}; arguments belong to the caller, and must stay as they were"
+
+
+def all_leaves(exercise, case, seen):
+    """Pair all parts of what was expected in a case with those of what was seen: of the result, and of what was noted beside it.
+
+    Returns:
+        list of (name, wanted, got), and None or a clause that says why the parts do not correspond.
+    """
+    leaves, found = [], None
+    if "result" in case.expected:
+        leaves, found = pair_up(case.expected["result"], seen.get("result"), exercise.returns)
+    for name, wanted in case.expected.get("noted", {}).items():
+        got = seen.get("noted", {}).get(name)
+        found = found or find_in_type(name, wanted, got)
+        leaves.append((name, wanted, got))
+    return leaves, found
 
 
 def pair_up(wanted, got, names=()):
@@ -189,11 +210,11 @@ def pair_up(wanted, got, names=()):
 
 def find_in_type(name, wanted, got):
     """Return that a value is of another type than it should be, or None."""
-    if isinstance(wanted, np.ndarray):
-        fits = isinstance(got, np.ndarray)
-        should = f"a NumPy array of {wanted.dtype}"
+    if isinstance(wanted, np.ndarray | Tensor):
+        fits = isinstance(got, type(wanted))
+        should = f"a {'torch tensor' if isinstance(wanted, Tensor) else 'NumPy array'} of {dtype_name(wanted)}"
     elif type(wanted) is float or type(wanted) is int:
-        fits = (type(got) in (int, float)) or (isinstance(got, np.ndarray) and got.ndim == 0)
+        fits = type(got) in (int, float) or (isinstance(got, np.ndarray | Tensor) and numbers(got).ndim == 0)
         should = "a number"
     else:
         fits = type(got) is type(wanted)
@@ -203,26 +224,26 @@ def find_in_type(name, wanted, got):
 
 def find_in_dtype(name, wanted, got):
     """Return that an array has another dtype than it should have, or None."""
-    if isinstance(wanted, np.ndarray) and wanted.dtype != got.dtype:
-        return f"{name} has dtype {got.dtype}, but should have {wanted.dtype}"
+    if isinstance(wanted, np.ndarray | Tensor) and dtype_name(wanted) != dtype_name(got):
+        return f"{name} has dtype {dtype_name(got)}, but should have {dtype_name(wanted)}"
     return None
 
 
 def find_in_shape(name, wanted, got):
     """Return that an array has another shape than it should have, or None."""
-    if isinstance(wanted, np.ndarray) and wanted.shape != got.shape:
-        return f"{name} has shape {got.shape}, but should have {wanted.shape}"
+    if isinstance(wanted, np.ndarray | Tensor) and numbers(wanted).shape != numbers(got).shape:
+        return f"{name} has shape {numbers(got).shape}, but should have {numbers(wanted).shape}"
     return None
 
 
 def find_in_finiteness(name, wanted, got):
     """Return that there are infinities or NaNs where finite numbers should be, or None."""
-    if not isinstance(wanted, np.ndarray) or wanted.dtype.kind != "f":
+    if not isinstance(wanted, np.ndarray | Tensor) or numbers(wanted).dtype.kind != "f":
         return None
-    bad = np.isfinite(wanted) & ~np.isfinite(got)
+    bad = np.isfinite(numbers(wanted)) & ~np.isfinite(numbers(got))
     if not bad.any():
         return None
-    what = "nan" if np.isnan(got[bad]).any() else "infinite"
+    what = "nan" if np.isnan(numbers(got)[bad]).any() else "infinite"
     return f"{name} is {what} {in_places(bad)}"
 
 
@@ -230,7 +251,7 @@ def find_in_values(name, wanted, got, *, numbers_shown):
     """Return that numbers, words or entries differ, or None."""
     if isinstance(wanted, dict):
         return find_in_dictionary(name, wanted, got, entries_shown=numbers_shown)
-    if not isinstance(wanted, np.ndarray):
+    if not isinstance(wanted, np.ndarray | Tensor):
         return None if same(wanted, got) else f"{name} is {got!r}, but should be {wanted!r}"[:300]
     wrong = ~close(wanted, got)
     if not wrong.any():
@@ -239,7 +260,7 @@ def find_in_values(name, wanted, got, *, numbers_shown):
         return f"{name} is wrong {in_places(wrong)}"
     place = np.unravel_index(np.argmax(wrong), wrong.shape)
     spot = f"{name.removeprefix('the ')}[{', '.join(map(str, place))}]" if place else name
-    shown, should = apart(got[place], wanted[place])
+    shown, should = apart(numbers(got)[place], numbers(wanted)[place])
     return f"{spot} is {shown}, but should be {should}; {name} is wrong {in_places(wrong)}"
 
 
@@ -283,11 +304,10 @@ def look_alike(exercise, pairs, findings):
         return [None] * len(pairs)
     failed = np.array([found is not None for found in findings])[:, np.newaxis]  # (cases, 1)
     others = [(case, seen, [tidy(other) for other in case.lookalikes()]) for case, seen in pairs]
-    agrees = np.array(
-        [[same_observation(other, seen) for other in row] for _, seen, row in others]
-    )  # (cases, misconceptions)
-    fails = np.array([[find(exercise, case, other) is not None for other in row] for case, _, row in others])
-    agrees, fails = agrees.reshape(len(pairs), -1), fails.reshape(len(pairs), -1)
+    shape = len(pairs), len(exercise.hints)  # (cases, misconceptions)
+    agrees = [[same_observation(other, seen) for other in row] for _, seen, row in others]
+    fails = [[find(exercise, case, other) is not None for other in row] for case, _, row in others]
+    agrees, fails = (np.array(table, dtype=bool).reshape(shape) for table in (agrees, fails))
     fits = ~(fails & ~failed).any(axis=0) & (2 * (agrees & fails).sum(axis=0) >= fails.sum(axis=0))  # (misconceptions,)
     alike = failed & agrees & fails & fits  # (cases, misconceptions)
     return [int(np.argmax(row * (1 + agrees.sum(axis=0)))) if row.any() else None for row in alike]
@@ -308,24 +328,26 @@ def same_observation(one, other):
 
 def same(one, other):
     """Return whether two plain values are equal, floating numbers up to the tolerance of their dtype."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.dtype == other.dtype and one.shape == other.shape and bool(close(one, other).all())
     if type(one) is not type(other):
         return False
+    if isinstance(one, np.ndarray | Tensor):
+        alike = dtype_name(one) == dtype_name(other) and numbers(one).shape == numbers(other).shape
+        return alike and bool(close(one, other).all())
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, float):
         return bool(close(np.asarray(one), np.asarray(other)))
-    return not isinstance(one, np.ndarray) and one == other
+    return one == other
 
 
 def close(wanted, got):
-    """Return, number by number, whether two arrays of one dtype agree."""
+    """Return, number by number, whether two arrays or tensors of one dtype agree."""
+    relative, absolute = TOLERANCES.get(dtype_name(wanted), (0, 0))
+    wanted, got = numbers(wanted), numbers(got)
     if wanted.dtype.kind != "f":
         return wanted == got
-    relative, absolute = TOLERANCES[wanted.dtype.name]
     with np.errstate(all="ignore"):
         return np.isclose(
             got.astype(np.float64), wanted.astype(np.float64), rtol=relative, atol=absolute, equal_nan=True
@@ -334,22 +356,38 @@ def close(wanted, got):
 
 def call_of(name, case):
     """Write the call as a learner would: short arguments in full, long or hidden ones by their shape."""
-    texts = [argument_text(key, value, case.visible) for key, value in case.inputs.items()]
+    texts = arguments_text(case.inputs.get("forward", case.inputs), case.visible)
     if case.probe == "returned_for_generator":
         key, _, value = texts[0].partition("=")
         texts[0] = f"{key}=iter({value or key})"
-    return f"{name}({', '.join(texts)})"
+    call = f"({', '.join(texts)})"
+    if "constructor" not in case.inputs:
+        return f"{name}{call}"
+    made = f"{name}({', '.join(arguments_text(case.inputs['constructor'], True))})"
+    if "forward" not in case.inputs:
+        return made
+    method = f".{case.inputs['method']}" if "method" in case.inputs else ""
+    return f"{made}{'.train()' if case.inputs.get('train') else ''}{method}{call}"
+
+
+def arguments_text(arguments, shown):
+    """Write each argument of a call."""
+    return [argument_text(key, value, shown) for key, value in arguments.items()]
 
 
 def argument_text(name, value, shown):
     """Write one argument of a call."""
-    if isinstance(value, np.ndarray):
-        dtype = "" if value.dtype.name in ("float64", "int64") else f"{value.dtype.name} "
-        if shown and value.size <= SHOWN_INLINE and (value.size or value.ndim == 1):
-            return f"{name}={dtype}{array_text(value)}"
-        return f"{dtype}{name} of shape {value.shape}"
+    if isinstance(value, np.ndarray | Tensor):
+        array = numbers(value)
+        usual = ("float64", "int64") if isinstance(value, np.ndarray) else ("float32", "int64", "bool")
+        dtype = "" if dtype_name(value) in usual else f"{dtype_name(value)} "
+        if shown and array.size <= SHOWN_INLINE and (array.size or array.ndim == 1):
+            return f"{name}={dtype}{array_text(array)}"
+        return f"{dtype}{name} of shape {array.shape}"
     if value is None or isinstance(value, int | float):
         return f"{name}={value}"
+    if isinstance(value, dict) and "script" in value:  # a model that stands in for a trained one
+        return name
     text = repr(value)
     return f"{name}={text}" if shown and len(text) <= 72 else name
 

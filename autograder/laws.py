@@ -1,20 +1,20 @@
 """Laws that every right answer obeys. A case names them; they are checked before any single number is.
 
 A law is `law(inputs, results, **arguments) -> str | None`: a clause that says how the results break it, or None. `results` maps the names
-of the returned values to arrays whose types and shapes have been found right.
+of the returned values to arrays or tensors whose types and shapes have been found right.
 """
 
 import numpy as np
 
 from autograder.tolerances import TOLERANCES
+from autograder.wire import dtype_name, numbers
 
 
 def sums_to_one(inputs, results, of="the result", axis=-1):
     """The weights along an axis sum to 1. An argument called `axis` in the inputs takes precedence."""
     axis = inputs.get("axis", axis)
-    weights = results[of]
-    sums = weights.sum(axis=axis, dtype=np.float64)
-    off = np.abs(sums - 1) > TOLERANCES[weights.dtype.name][0]
+    sums = numbers(results[of]).sum(axis=axis, dtype=np.float64)
+    off = np.abs(sums - 1) > relative(results[of])
     if not off.any():
         return None
     return f"{of} should sum to 1 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {apart(sums[off].flat[0], 1)[0]}"
@@ -22,18 +22,30 @@ def sums_to_one(inputs, results, of="the result", axis=-1):
 
 def zero_where_minus_infinity(inputs, results, of="the result", argument="scores"):
     """Where a score is -inf, the weight is exactly 0."""
-    masked = np.isneginf(inputs[argument])
-    if not np.any(results[of][masked]):
+    masked = np.isneginf(numbers(inputs[argument]))
+    return nothing_where(numbers(results[of]), masked, f"{of} should be exactly 0 where {argument} is -inf")
+
+
+def zero_where_masked(inputs, results, of="weights", argument="mask"):
+    """Where the mask is False, the weight is exactly 0."""
+    weights = numbers(results[of])
+    masked = ~np.broadcast_to(numbers(inputs[argument]), weights.shape)
+    return nothing_where(weights, masked, f"{of} should be exactly 0 where {argument} is False")
+
+
+def nothing_where(array, masked, demand):
+    """Return the demand that an array is exactly 0 in places, and what stands there instead, or None."""
+    if not np.any(array[masked]):
         return None
-    return f"{of} should be exactly 0 where {argument} is -inf, but is {results[of][masked].max():.4g} there"
+    return f"{demand}, but is {np.abs(array[masked]).max():.4g} there"
 
 
 def between_the_values(inputs, results, of="output", argument="value"):
     """An average lies between the smallest and the largest of what it averages, feature by feature."""
-    values = inputs[argument]
-    slack = 1e-6 * np.abs(values).max()
+    values, averages = numbers(inputs[argument]), numbers(results[of])
+    slack = max(1e-6, relative(results[of])) * np.abs(values).max()
     low, high = values.min(axis=-2, keepdims=True) - slack, values.max(axis=-2, keepdims=True) + slack
-    outside = (results[of] < low) | (results[of] > high)
+    outside = (averages < low) | (averages > high)
     if not outside.any():
         return None
     places = f"{int(outside.sum())} of {outside.size} places"
@@ -42,9 +54,9 @@ def between_the_values(inputs, results, of="output", argument="value"):
 
 def sums_to_zero(inputs, results, of="the result", axis=-1):
     """The numbers along an axis cancel."""
-    numbers = results[of]
-    sums = numbers.sum(axis=axis, dtype=np.float64)
-    off = np.abs(sums) > TOLERANCES[numbers.dtype.name][0] * max(1.0, float(np.abs(numbers).max(initial=0)))
+    terms = numbers(results[of])
+    sums = terms.sum(axis=axis, dtype=np.float64)
+    off = np.abs(sums) > relative(results[of]) * max(1.0, float(np.abs(terms).max(initial=0)))
     if not off.any():
         return None
     return f"{of} should sum to 0 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {sums[off].flat[0]:.4g}"
@@ -52,21 +64,28 @@ def sums_to_zero(inputs, results, of="the result", axis=-1):
 
 def exactly_one(inputs, results, of="the result"):
     """A softmax over a single score is exactly 1, whatever the score."""
-    numbers = results[of]
-    off = np.abs(numbers - 1) > 4 * np.finfo(numbers.dtype).eps
+    weights = numbers(results[of])
+    off = np.abs(weights - 1) > 4 * np.finfo(weights.dtype).eps
     if not off.any():
         return None
-    return f"{of} should be exactly 1, but differs from it by {float(np.abs(numbers - 1).max()):.1e}"
+    return f"{of} should be exactly 1, but differs from it by {float(np.abs(weights - 1).max()):.1e}"
 
 
 def keeps_lengths(inputs, results, of="the result", argument="x"):
     """A rotation leaves every row along the last axis as long as it was."""
-    before, after = (np.linalg.norm(rows.astype(np.float64), axis=-1) for rows in (inputs[argument], results[of]))
-    off = np.abs(after - before) > 10 * TOLERANCES[results[of].dtype.name][0] * np.maximum(before, 1)
+    before, after = (
+        np.linalg.norm(numbers(rows).astype(np.float64), axis=-1) for rows in (inputs[argument], results[of])
+    )
+    off = np.abs(after - before) > 10 * relative(results[of]) * np.maximum(before, 1)
     if not off.any():
         return None
     row = name_of_slice(of, off, -1)
     return f"turning a row keeps its length, but {row} has length {after[off].flat[0]:.4g}, and had {before[off].flat[0]:.4g}"
+
+
+def relative(value):
+    """Return how far numbers of this dtype may lie from right ones, as a part of them."""
+    return TOLERANCES[dtype_name(value)][0]
 
 
 def apart(one, other):
@@ -92,6 +111,7 @@ LAWS = {
         sums_to_zero,
         exactly_one,
         zero_where_minus_infinity,
+        zero_where_masked,
         between_the_values,
         keeps_lengths,
     )

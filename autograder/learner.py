@@ -10,7 +10,7 @@ from inspect import currentframe
 
 from autograder.course import VISIBLE
 from autograder.judge import judge
-from autograder.probes import observe
+from autograder.probes import live, observe
 from autograder.visible import read_visible_cases
 from autograder.wire import decode, encode
 
@@ -53,7 +53,7 @@ def check(exercise, hidden=False):
     print(f"{RED}✗ {first.title}{PLAIN}\n{message}")
     count = sum(verdict.passed for verdict in verdicts)
     remark = f'{count} of {len(verdicts)} cases pass. check("{exercise}").inputs holds the arguments of the case above.'
-    return Outcome(remark, decode(encode(case.inputs)))
+    return Outcome(remark, live(decode(encode(case.inputs))))
 
 
 def verdicts_on(prepared, namespace, suspects=()):
@@ -81,9 +81,11 @@ def fails(name, exercises, namespace):
     )
 
 
-def names_used_by(function):
-    """Return the global names that a function's code mentions."""
-    return getattr(getattr(function, "__code__", None), "co_names", ())
+def names_used_by(implementation):
+    """Return the global names that the code of a function, or of a class's methods, mentions."""
+    parts = vars(implementation).values() if isinstance(implementation, type) else [implementation]
+    names = [name for part in parts for name in getattr(getattr(part, "__code__", None), "co_names", ())]
+    return list(dict.fromkeys(names))
 
 
 class OutOfTime(BaseException):

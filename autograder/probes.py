@@ -4,6 +4,11 @@ A probe is a small function that observes an implementation: `probe(implementati
 names to arguments, in the order of the signature. The same probe observes the learner's function, in the learner's process, and the
 reference, in the grader's. It decides nothing; `autograder.judge` compares the two observations. This module is all of the checks that
 a learner's process needs, and it holds no answer.
+
+The inputs of a case may have parts instead: `forward`, the arguments of the call; `changed`, arguments to replace in a second one; and
+where the exercise is a class `constructor`, the arguments that make the module, `weights`, tensors by parameter name that it is given,
+`train`, whether it is called in train mode, and `method`, if that is another than `forward`. An observation has a `result`, or things
+`noted` by name, or both.
 """
 
 import dis
@@ -14,21 +19,29 @@ import warnings
 
 import numpy as np
 
-from autograder.wire import Opaque, decode, encode, plain
+from autograder.wire import Opaque, Tensor, decode, encode, is_tensor, plain
 
 ANSWER_MIME = "application/vnd.autograder.answer+json"
+CALLS = 200  # in which each of a few things that are dropped at random is dropped and kept at least once
+MOVED = 1e-6  # less than this is rounding
+
+
+class Unfit(Exception):
+    """The implementation cannot be asked; says why, as a clause about it."""
 
 
 def returned(implementation, inputs):
     """Note what the function returns."""
-    return {"result": implementation(*inputs.values())}
+    function, arguments = prepared_call(implementation, inputs)
+    return {"result": function(*arguments.values())}
 
 
 def arguments_after(implementation, inputs):
     """Note which arguments the call has changed. Expected: none."""
-    before = plain(inputs)
-    implementation(*inputs.values())
-    return {"changed": [name for name, value in inputs.items() if encode(plain(value)) != encode(before[name])]}
+    function, arguments = prepared_call(implementation, inputs)
+    before = plain(arguments)
+    function(*arguments.values())
+    return {"changed": [name for name, value in arguments.items() if encode(plain(value)) != encode(before[name])]}
 
 
 def returned_for_generator(implementation, inputs):
@@ -37,7 +50,232 @@ def returned_for_generator(implementation, inputs):
     return returned(implementation, {**inputs, name: (item for item in first)})
 
 
-PROBES = {probe.__name__: probe for probe in (returned, arguments_after, returned_for_generator)}
+def returned_for_views(implementation, inputs):
+    """Note what the function returns for tensors whose numbers do not lie side by side in memory."""
+    function, arguments = prepared_call(implementation, inputs)
+    return {"result": function(*map(as_view, arguments.values()))}
+
+
+def gradients(implementation, inputs):
+    """Note the gradient of a fixed weighted sum of everything returned, with respect to each floating argument and each weight."""
+    import torch
+
+    function, arguments = prepared_call(implementation, inputs)
+    leaves = {
+        f"the gradient with respect to {name}": value.requires_grad_()
+        for name, value in arguments.items()
+        if is_tensor(value) and value.is_floating_point()
+    }
+    if "constructor" in inputs:
+        parameters = dict(function.__self__.named_parameters(remove_duplicate=False))
+        leaves |= {f"the gradient of {name}": parameters[name] for name in inputs["weights"]}
+    result = function(*arguments.values())
+    outputs = [each for each in (result if isinstance(result, tuple | list) else [result]) if is_tensor(each)]
+    total = sum((output * fixed_weights(output)).sum() for output in outputs if output.is_floating_point())
+    if not (is_tensor(total) and total.requires_grad):
+        return {"noted": dict.fromkeys(leaves, Opaque("missing, for the result no longer knows where it came from"))}
+    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+    missing = Opaque("missing: the result does not depend on it")
+    return {
+        "noted": {name: missing if each is None else each for name, each in zip(leaves, found, strict=True)},
+    }
+
+
+def moved(implementation, inputs):
+    """Note at which positions the result moves when arguments are replaced by those in the inputs' part `changed`."""
+    function, arguments = prepared_call(implementation, inputs)
+    before, after = (first_of(function(*each.values())) for each in (arguments, {**arguments, **inputs["changed"]}))
+    names = " and ".join(inputs["changed"])
+    return {"noted": {f"where the result moves when {names} changes": ((after - before).abs() > MOVED).any(-1)}}
+
+
+def extremes(implementation, inputs):
+    """Note the smallest and the largest value of each number of the result over many calls, between which dropout throws it."""
+    import torch
+
+    function, arguments = prepared_call(implementation, inputs)
+    results = torch.stack([first_of(function(*arguments.values())) for _ in range(CALLS)])
+    return {
+        "noted": {
+            f"the minimum over {CALLS} calls": results.min(dim=0).values,
+            f"the maximum over {CALLS} calls": results.max(dim=0).values,
+        }
+    }
+
+
+def at_the_start(implementation, inputs):
+    """Note a new module's parameters, by name and shape, and what those named in the inputs' part `shown` hold."""
+    module = module_of(implementation, {**inputs, "weights": {}})
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    table = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+    shown = {f"{name} of a new module": parameters.get(name) for name in inputs.get("shown", ())}
+    return {"noted": {"the table of its parameters": table, **shown}}
+
+
+def decoded(implementation, inputs):
+    """Note what a decoding function makes of a model that follows a script, and how it treats that model.
+
+    In place of the first argument, the model, the inputs hold `{"script": ..., "train": ...}`: the ids that it wants to write after
+    `<bos>`, row by row, and the mode in which it comes.
+    """
+    import torch
+
+    told, *others = inputs.values()
+    model = scripted_model(told["script"], inputs.get("bos_id", 1), inputs.get("eos_id", 2)).train(told["train"])
+    with torch.enable_grad():
+        result = implementation(model, *others)
+    return {
+        "result": result,
+        "noted": {
+            "the model's `training` afterwards": model.training,
+            "the number of calls in train mode": model.calls_in_train_mode,
+            "the number of calls with gradients on": model.calls_with_gradients,
+        },
+    }
+
+
+PROBES = {
+    probe.__name__: probe
+    for probe in (
+        returned,
+        arguments_after,
+        returned_for_generator,
+        returned_for_views,
+        gradients,
+        moved,
+        extremes,
+        at_the_start,
+        decoded,
+    )
+}
+
+
+def prepared_call(implementation, inputs):
+    """Return what to call and with which arguments: the function itself, or a method of a module made for the case."""
+    arguments = inputs.get("forward", inputs)
+    if "constructor" not in inputs:
+        return implementation, arguments
+    name = inputs.get("method", "forward")
+    method = getattr(module_of(implementation, inputs), name, None)
+    if not callable(method):
+        raise Unfit(f"has no method {name}")
+    complaint = complaint_about_signature(method, arguments)
+    if complaint:
+        raise Unfit(f"has a method {name} that {complaint}")
+    return method, arguments
+
+
+def module_of(implementation, inputs):
+    """Make a module, and give it the weights of the case."""
+    import torch
+
+    module = implementation(*inputs["constructor"].values())
+    if not isinstance(module, torch.nn.Module):
+        raise Unfit(f"makes {describe(module)}, not an nn.Module")
+    own = dict(module.named_parameters(remove_duplicate=False))
+    weights = inputs["weights"]
+    for name, weight in weights.items():
+        if name not in own:
+            raise Unfit(f"has no parameter {name}; it has {', '.join(own) or 'none'}")
+        if own[name].shape != weight.shape:
+            raise Unfit(f"has {name} of shape {tuple(own[name].shape)}, but it should have {tuple(weight.shape)}")
+    for weight in weights.values():
+        module.to(weight.dtype)
+    with torch.no_grad():
+        for name, weight in weights.items():
+            own[name].copy_(weight)
+    return module.train(inputs.get("train", False))
+
+
+def scripted_model(script, bos_id=1, eos_id=2):
+    """Return a model that writes, row by row, what a script says, as long as what was written so far is what the script said.
+
+    Args:
+        script: (batch, length) int64 tensor, without `<bos>`. Behind the script's end, and after a wrong prefix, the model repeats its
+            last id plus one. The source's first column counts the rows.
+    """
+    import torch
+
+    vocab_size = int(script.max()) + 2
+
+    class Scripted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.generator = torch.nn.Linear(vocab_size, vocab_size)
+            torch.nn.init.eye_(self.generator.weight)
+            torch.nn.init.zeros_(self.generator.bias)
+            self.calls_in_train_mode = 0
+            self.calls_with_gradients = 0
+
+        def note(self):
+            self.calls_in_train_mode += self.training
+            self.calls_with_gradients += torch.is_grad_enabled()
+
+        def encode(self, src):
+            self.note()
+            return (src[:, :, None] * torch.ones(vocab_size)).float()
+
+        def decode(self, tgt, memory, src):
+            self.note()
+            rows = [
+                self.next_ids(ids.tolist(), int(row[0, 0]) - FIRST_ROW) for ids, row in zip(tgt, memory, strict=True)
+            ]
+            return torch.nn.functional.one_hot(torch.tensor(rows), vocab_size).float()
+
+        def next_ids(self, ids, row):
+            wanted = [bos_id, *script[row].tolist()]
+            return [
+                wanted[length] if length < len(wanted) and agree(ids[:length], wanted[:length]) else vocab_size - 1
+                for length in range(1, len(ids) + 1)
+            ]
+
+        def forward(self, src, tgt):
+            return self.generator(self.decode(tgt, self.encode(src), src))
+
+    def agree(ids, wanted):
+        end = wanted.index(eos_id) + 1 if eos_id in wanted else len(wanted)
+        return ids[:end] == wanted[:end]  # what stands behind the end is the caller's affair
+
+    return Scripted()
+
+
+FIRST_ROW = (
+    4  # the id in a source's first column that stands for the script's first row; smaller ones are special tokens
+)
+
+
+def first_of(result):
+    """Return the first of several returned values, or the only one."""
+    return result[0] if isinstance(result, tuple | list) else result
+
+
+def fixed_weights(tensor):
+    """Return numbers of a tensor's shape that are all different, so that no two mistakes cancel."""
+    import torch
+
+    return torch.cos(1.7 * torch.arange(tensor.numel(), dtype=torch.float64)).reshape(tensor.shape).to(tensor.dtype)
+
+
+def as_view(value):
+    """Return an equal tensor whose numbers do not lie side by side; anything else as it is."""
+    if not is_tensor(value) or value.ndim == 0:
+        return value
+    return value.mT.contiguous().mT if value.ndim > 1 else value.repeat_interleave(2)[::2]
+
+
+def live(value):
+    """Return a plain value with torch tensors where it describes them."""
+    match value:
+        case Tensor():
+            import torch
+
+            return torch.tensor(value.values, dtype=getattr(torch, value.dtype))
+        case dict():
+            return {key: live(item) for key, item in value.items()}
+        case tuple() | list():
+            return type(value)(map(live, value))
+        case _:
+            return value
 
 
 def observe(probe, implementation, inputs):
@@ -48,13 +286,16 @@ def observe(probe, implementation, inputs):
     """
     if not callable(implementation):
         return {"unfit": f"is {describe(implementation)}, not a function"}
-    complaint = complaint_about_signature(implementation, inputs)
+    arguments = inputs.get("constructor", inputs.get("forward", inputs))
+    complaint = complaint_about_signature(implementation, arguments)
     if complaint:
         return {"unfit": complaint}
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return plain(PROBES[probe](implementation, inputs))
+            return plain(PROBES[probe](implementation, live(inputs)))
+    except Unfit as reason:
+        return {"unfit": str(reason)}
     except (Exception, SystemExit) as error:
         return {"raised": note_of_exception(error)}
 
@@ -75,9 +316,10 @@ def complaint_about_signature(implementation, inputs):
 def note_of_exception(error):
     """Return what a learner needs to know of an exception: its type, its message, and where in their own code it arose."""
     line, source, function = None, "", ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if is_notebook_cell(frame.filename):
-            line, source, function = frame.lineno, linecache.getline(frame.filename, frame.lineno).strip(), frame.name
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if is_notebook_cell(frame.f_code.co_filename):
+            line, source = number, linecache.getline(frame.f_code.co_filename, number).strip()
+            function = frame.f_code.co_qualname
     stub = isinstance(error, NotImplementedError) and not str(error)
     try:
         message = str(error)
@@ -115,6 +357,8 @@ def describe(value):
             return "None"
         case np.ndarray():
             return f"{article(value.dtype.name)} array of shape {value.shape}"
+        case Tensor():
+            return f"a torch tensor of {value.dtype} and shape {value.values.shape}"
         case Opaque():
             return value.description
         case tuple() | list() | dict():

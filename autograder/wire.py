@@ -1,10 +1,12 @@
 """Plain values as JSON text: what crosses between the grader and a process that nobody trusts.
 
-Only data crosses: numbers, strings, arrays, tuples, lists and dictionaries. Reading cannot run code, and unpacks nothing larger than
-the text itself. An array travels as its dtype, shape and numbers, so the same text serves as a file that a person can read.
+Only data crosses: numbers, strings, arrays, tensors, tuples, lists and dictionaries. Reading cannot run code, and unpacks nothing larger
+than the text itself. An array travels as its dtype, shape and numbers, so the same text serves as a file that a person can read. A torch
+tensor is data too; this module never imports torch, which takes a second: only `autograder.probes.live` makes tensors of such data again.
 """
 
 import json
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +28,22 @@ ARRAY_DTYPES = {
     "float32",
     "float64",
 }
+TENSOR_DTYPES = {"bfloat16": "float32"} | {
+    name: name for name in ARRAY_DTYPES
+}  # torch's name -> the array that holds it exactly
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A torch tensor as data.
+
+    Args:
+        values: its numbers, as an array; those of a bfloat16 in float32, for NumPy has no such dtype.
+        dtype: torch's name of its dtype, such as "bfloat16".
+    """
+
+    values: np.ndarray
+    dtype: str
 
 
 @dataclass(frozen=True)
@@ -45,8 +63,10 @@ def plain(value, depth=0):
         return Opaque("something nested very deeply")
     if isinstance(value, np.ndarray | np.generic):
         return plain_array(np.asarray(value))
-    if value is None or isinstance(value, bool | Opaque):
+    if value is None or isinstance(value, bool | Opaque | Tensor):
         return value
+    if is_tensor(value):
+        return plain_tensor(value)
     for kind in (int, float):
         if isinstance(value, kind):  # a subclass, such as an IntEnum, is as good as the number that it is
             return kind(value)
@@ -79,6 +99,35 @@ def plain_array(array):
     if array.size > LARGEST_ARRAY:
         return Opaque(f"a NumPy array of shape {array.shape}, too large to check")
     return np.array(array)
+
+
+def is_tensor(value):
+    """Return whether a value is a torch tensor; where nobody has imported torch, none is."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def plain_tensor(tensor):
+    """Copy a tensor's numbers from wherever they are; what holds no numbers, or too many, becomes `Opaque`."""
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in TENSOR_DTYPES or str(tensor.layout) != "torch.strided" or tensor.is_meta:
+        return Opaque(f"a torch tensor of dtype {dtype}")
+    if tensor.numel() > LARGEST_ARRAY:
+        return Opaque(f"a torch tensor of shape {tuple(tensor.shape)}, too large to check")
+    values = tensor.detach().cpu()
+    if dtype == "bfloat16":
+        values = values.float()
+    return Tensor(np.array(values.resolve_conj().resolve_neg().numpy()), dtype)
+
+
+def numbers(value):
+    """Return the array of an array or a tensor."""
+    return value.values if isinstance(value, Tensor) else value
+
+
+def dtype_name(value):
+    """Return the name of an array's or a tensor's dtype."""
+    return value.dtype if isinstance(value, Tensor) else value.dtype.name
 
 
 def type_name(value):
@@ -121,7 +170,9 @@ def to_json(value):
     """Return a plain value as what JSON can hold."""
     match value:
         case np.ndarray():
-            return {"array": value.dtype.name, "shape": list(value.shape), "values": value.ravel().tolist()}
+            return {"array": value.dtype.name, "shape": list(value.shape), "values": short_numbers(value)}
+        case Tensor():
+            return {"tensor": value.dtype, "shape": list(value.values.shape), "values": short_numbers(value.values)}
         case Opaque():
             return {"opaque": value.description}
         case tuple():
@@ -134,11 +185,22 @@ def to_json(value):
             return value
 
 
+def short_numbers(array):
+    """Return an array's numbers as Python's, floats with no more digits than tell them apart in their own dtype."""
+    if array.dtype.kind == "f" and array.dtype != np.float64:
+        array = array.astype(str).astype(np.float64)
+    return array.ravel().tolist()
+
+
 def from_json(value):
     """Return the plain value that `to_json` made this of; see `decode` for text from anybody."""
     match value:
         case {"array": str(dtype), "shape": list(shape), "values": list(values)}:
             return array_from_json(dtype, shape, values)
+        case {"tensor": str(dtype), "shape": list(shape), "values": list(values)}:
+            if dtype not in TENSOR_DTYPES:
+                raise WireError(f"no tensor has dtype {dtype[:40]!r} here")
+            return Tensor(array_from_json(TENSOR_DTYPES[dtype], shape, values), dtype)
         case {"opaque": str(description)}:
             return Opaque(description[:200])
         case {"tuple": list(items)}:

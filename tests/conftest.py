@@ -1,5 +1,11 @@
 """What several tests share."""
 
+import os
+
+os.environ["OMP_NUM_THREADS"] = (
+    "1"  # before torch is imported: the workers share the cores, and sums depend on the number of threads
+)
+
 import nbformat
 import pytest
 

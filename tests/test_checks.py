@@ -82,7 +82,8 @@ def test_fresh_inputs_differ_from_the_visible_ones(exercise):
 
 @exercises
 def test_no_hint_gives_the_answer_away(exercise):
-    lines = {line.strip() for line in inspect.getsource(exercise.reference).split("### BEGIN SOLUTION")[1].splitlines()}
+    parts = inspect.getsource(exercise.reference).split("### BEGIN SOLUTION")[1:]
+    lines = {line.strip() for part in parts for line in part.split("### END SOLUTION")[0].splitlines()}
     telling = [line for line in lines if len(line) > 8 and not line.startswith("###")]
     for misconception in exercise.misconceptions:
         assert not [line for line in telling if line in misconception.hint]

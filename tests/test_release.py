@@ -58,6 +58,8 @@ def test_the_setup_cell_imports_what_the_contract_names(stem):
     setup = next(cell for cell in nbformat.read(notebook_of(stem), as_version=4).cells if cell.cell_type == "code")
     lines = setup.source.splitlines()
     assert {"import math", "import numpy as np", "from autograder import check"} <= set(lines)
+    if stem >= "ch05":
+        assert {"import torch", "from torch import nn"} <= set(lines)
 
 
 @stems

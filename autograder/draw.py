@@ -1,0 +1,72 @@
+"""What the cases of the PyTorch chapters are drawn from: tensors, token ids, masks, and modules with weights of their own.
+
+Everything is drawn with a NumPy generator, so that a case depends on its seed alone. Floating numbers have three decimals: a
+learner who prints the inputs of a failed case can read them.
+"""
+
+import inspect
+import math
+
+import torch
+
+FIRST_WORD = 4  # token ids below are special
+
+
+def normal(rng, *shape, dtype=torch.float32, scale=1.0):
+    """Draw a tensor of normal numbers."""
+    return torch.from_numpy((scale * rng.standard_normal(shape)).round(3)).to(dtype)
+
+
+def words(rng, *shape, vocab_size=12):
+    """Draw token ids that are words: neither padding nor another special token."""
+    return torch.from_numpy(rng.integers(FIRST_WORD, vocab_size, shape))
+
+
+def padded(rng, lengths, seq_len, vocab_size=12, pad_id=0):
+    """Draw sentences of the given lengths, filled up with padding.
+
+    Returns:
+        (batch, seq_len) int64.
+    """
+    token_ids = words(rng, len(lengths), seq_len, vocab_size=vocab_size)
+    return token_ids.masked_fill(torch.arange(seq_len) >= torch.tensor(lengths)[:, None], pad_id)
+
+
+def mask(rng, *shape, share=0.6):
+    """Draw a boolean mask in which every row has at least one True, at a random place."""
+    allowed = torch.from_numpy(rng.random(shape) < share)
+    place = torch.from_numpy(rng.integers(0, shape[-1], shape[:-1]))
+    return allowed | (torch.arange(shape[-1]) == place[..., None])
+
+
+def module_case(rng, reference, constructor, forward, dtype=torch.float32, **parts):
+    """Make the inputs of a case that asks a class: its weights are drawn here, so that every implementation has the same.
+
+    Args:
+        reference: the class that says which weights there are.
+        constructor, forward: arguments by name.
+        dtype: of the weights, and so of the module.
+        parts: `train`, `method` and `changed`; see `autograder.probes`.
+    """
+    names = list(inspect.signature(reference).parameters)
+    if list(constructor) != names[: len(constructor)]:
+        raise ValueError(
+            f"the arguments {list(constructor)} are passed in order, and {reference.__name__} takes {names}"
+        )
+    return {
+        "constructor": constructor,
+        "weights": weights(rng, reference(*constructor.values()), dtype),
+        "forward": forward,
+        **parts,
+    }
+
+
+def weights(rng, module, dtype=torch.float32):
+    """Draw a tensor for each parameter of a module: matrices that keep the size of what they multiply, everything else around 0 or 1."""
+    drawn = {}
+    for name, parameter in module.named_parameters():
+        scale = 1 / math.sqrt(parameter.shape[-1]) if parameter.ndim > 1 else 0.5
+        drawn[name] = normal(rng, *parameter.shape, dtype=dtype, scale=scale)
+        if parameter.ndim == 1 and name.endswith("weight"):
+            drawn[name] += 1
+    return drawn

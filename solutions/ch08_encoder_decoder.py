@@ -1,0 +1,262 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The full Transformer
+
+# %%
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+from solutions.ch05_multi_head import MultiHeadAttention
+from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
+from solutions.ch07_layers import EncoderLayer, FeedForward, LayerNorm
+
+
+# %%
+def sinusoidal_positions(seq_len, d_model, dtype=torch.float32, device=None):
+    """Write each position as in chapter 2, as a tensor.
+
+    Args:
+        seq_len: number of positions.
+        d_model: number of columns, even.
+        dtype: of the result; the angles themselves have at least 32 bits.
+        device: where the result is made.
+
+    Returns:
+        (seq_len, d_model): sines in the even columns, cosines in the odd ones.
+    """
+    wide = torch.promote_types(dtype, torch.float32)  # half precision cannot count past 2048, bfloat16 not past 256
+    rates = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=wide, device=device) / d_model)  # (pairs,)
+    angles = torch.arange(seq_len, dtype=wide, device=device)[:, None] * rates  # (seq_len, pairs)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype)
+
+
+# %% [markdown]
+# ## 1. The decoder layer
+
+
+# %% exercise="DecoderLayer" points=4
+class DecoderLayer(nn.Module):
+    """Look back over what has been written, look across to the source, then think.
+
+    Args:
+        d_model: features of a position.
+        num_heads: heads of both attentions.
+        d_ff: inner width of the feed-forward network.
+        dropout: for the feed-forward network, and for the output of each of the three parts before it is added to the residual.
+        norm_first: normalise the input of each part (pre-norm), not the sum after it (post-norm, as in 2017).
+
+    Submodules `self_attention`, `cross_attention`, `feed_forward`, and `norm_1`, `norm_2`, `norm_3`, which belong to them in this
+    order.
+
+    Source: Vaswani et al. 2017, section 3.1.
+    """
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.cross_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout)
+        self.norm_1 = LayerNorm(d_model)
+        self.norm_2 = LayerNorm(d_model)
+        self.norm_3 = LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        ### END SOLUTION
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        """Pass a sequence through the layer.
+
+        Args:
+            x: (batch, tgt_len, d_model): the target so far.
+            memory: (batch, src_len, d_model): what the encoder made of the source.
+            self_mask: bool, broadcasts to (batch, heads, tgt_len, tgt_len); True means "may attend".
+            memory_mask: bool, broadcasts to (batch, heads, tgt_len, src_len).
+
+        Returns:
+            like `x`.
+        """
+
+        ### BEGIN SOLUTION
+        def look_back(x):
+            return self.dropout(self.self_attention(x, x, x, self_mask, need_weights=False)[0])
+
+        def look_across(x):
+            return self.dropout(self.cross_attention(x, memory, memory, memory_mask, need_weights=False)[0])
+
+        def think(x):
+            return self.dropout(self.feed_forward(x))
+
+        if self.norm_first:
+            x = x + look_back(self.norm_1(x))
+            x = x + look_across(self.norm_2(x))
+            return x + think(self.norm_3(x))
+        x = self.norm_1(x + look_back(x))
+        x = self.norm_2(x + look_across(x))
+        return self.norm_3(x + think(x))
+        ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2. The Transformer
+
+
+# %% exercise="Transformer" points=6
+class Transformer(nn.Module):
+    """Read a source sentence, and say for every position of the target which word comes next.
+
+    Args:
+        src_vocab_size, tgt_vocab_size: words that the two languages know.
+        d_model: features of a position, even.
+        num_heads: heads of every attention.
+        num_encoder_layers, num_decoder_layers: heights of the two stacks.
+        d_ff: inner width of the feed-forward networks.
+        dropout: for the layers, and for the sum of embeddings and positions.
+        pad_id: the id that only fills up; nothing attends to it.
+        norm_first: pre-norm layers, and a norm after each stack; post-norm layers and none otherwise.
+
+    Submodules `src_embedding`, `tgt_embedding`, `encoder`, `decoder` (each an `nn.ModuleList`), `generator`; with `norm_first` also
+    `encoder_norm` and `decoder_norm`.
+
+    Source: Vaswani et al. 2017, section 3.
+    """
+
+    def __init__(
+        self,
+        src_vocab_size,
+        tgt_vocab_size,
+        d_model=512,
+        num_heads=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        d_ff=2048,
+        dropout=0.1,
+        pad_id=0,
+        norm_first=False,
+    ):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.d_model, self.pad_id, self.norm_first = d_model, pad_id, norm_first
+        sizes = (d_model, num_heads, d_ff, dropout, norm_first)
+        self.src_embedding = nn.Embedding(src_vocab_size, d_model)
+        self.tgt_embedding = nn.Embedding(tgt_vocab_size, d_model)
+        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(num_encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(*sizes) for _ in range(num_decoder_layers))
+        if norm_first:  # each layer adds to a sum that nothing has normalised
+            self.encoder_norm = LayerNorm(d_model)
+            self.decoder_norm = LayerNorm(d_model)
+        self.generator = nn.Linear(d_model, tgt_vocab_size)
+        self.dropout = nn.Dropout(dropout)
+        ### END SOLUTION
+
+    def encode(self, src):
+        """Read the source.
+
+        Args:
+            src: (batch, src_len) int64.
+
+        Returns:
+            memory: (batch, src_len, d_model).
+        """
+        ### BEGIN SOLUTION
+        x = self.embed(src, self.src_embedding)
+        mask = padding_mask(src, self.pad_id)
+        for layer in self.encoder:
+            x = layer(x, mask)
+        return self.encoder_norm(x) if self.norm_first else x
+        ### END SOLUTION
+
+    def decode(self, tgt, memory, src):
+        """Read the target so far, beside what the encoder made of the source.
+
+        Args:
+            tgt: (batch, tgt_len) int64.
+            memory: (batch, src_len, d_model), as `encode` returns it.
+            src: (batch, src_len) int64, from which the padding of the memory is known.
+
+        Returns:
+            (batch, tgt_len, d_model): position t depends on the target up to t, and on the source.
+        """
+        ### BEGIN SOLUTION
+        x = self.embed(tgt, self.tgt_embedding)
+        self_mask, memory_mask = decoder_mask(tgt, self.pad_id), padding_mask(src, self.pad_id)
+        for layer in self.decoder:
+            x = layer(x, memory, self_mask, memory_mask)
+        return self.decoder_norm(x) if self.norm_first else x
+        ### END SOLUTION
+
+    def forward(self, src, tgt):
+        """Score every word as the next one, at every position of the target.
+
+        Args:
+            src: (batch, src_len) int64.
+            tgt: (batch, tgt_len) int64, beginning with `<bos>`.
+
+        Returns:
+            logits: (batch, tgt_len, tgt_vocab_size).
+        """
+        ### BEGIN SOLUTION
+        return self.generator(self.decode(tgt, self.encode(src), src))
+
+    def embed(self, token_ids, embedding):
+        """Look the words up, and add where they stand."""
+        x = embedding(token_ids) * math.sqrt(self.d_model)  # (batch, seq_len, d_model)
+        positions = sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype, x.device)
+        return self.dropout(x + positions)
+        ### END SOLUTION
+
+
+# %% [markdown]
+# ## 3. Greedy decoding
+
+
+# %% exercise="greedy_decode" points=4
+def greedy_decode(model, src, max_len=64, bos_id=1, eos_id=2):
+    """Translate, one word after the other, always taking the likeliest.
+
+    Args:
+        model: offers `encode`, `decode`, `generator` and `forward` as `Transformer` does.
+        src: (batch, src_len) int64.
+        max_len: the most ids in a row of the result, `bos_id` counted.
+        bos_id, eos_id: what a row starts with, and what ends it.
+
+    Returns:
+        (batch, out_len) int64, out_len <= max_len: decoding stops when every row has produced `eos_id`; behind it a row holds 0.
+        The model is left in the mode, train or eval, in which it came.
+    """
+    ### BEGIN SOLUTION
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            return extend_until_eos(model, src, max_len, bos_id, eos_id)
+    finally:
+        model.train(was_training)
+
+
+def extend_until_eos(model, src, max_len, bos_id, eos_id):
+    """Decode with the model as it is."""
+    memory = model.encode(src)
+    ids = torch.full((src.shape[0], 1), bos_id, device=src.device)  # (batch, 1)
+    ended = torch.zeros(src.shape[0], dtype=torch.bool, device=src.device)
+    while ids.shape[1] < max_len and not ended.all():
+        logits = model.generator(model.decode(ids, memory, src)[:, -1])  # (batch, tgt_vocab_size)
+        next_ids = logits.argmax(dim=-1).masked_fill(ended, 0)
+        ids = torch.cat([ids, next_ids[:, None]], dim=1)
+        ended |= next_ids == eos_id
+    return ids
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## What you have now
