@@ -200,6 +200,33 @@ def scores_to_weights(scores, weights, labels):
     return figure
 
 
+def masked_scores(scores, allowed, weights, labels):
+    """Show a mask at work: scores with what is forbidden struck out above, the weights that are left below.
+
+    Args:
+        scores, weights: (seq_len, seq_len) non-negative.
+        allowed: (seq_len, seq_len) bool, True where the query may attend.
+        labels: the tokens, for queries and keys alike.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.6), sharex=True)
+    for ax, matrix, decimals, forbidden in ((axes[0], scores, 0, "−∞"), (axes[1], weights, 2, "0")):
+        seen = np.where(allowed, matrix, np.nan)  # imshow leaves these cells to the ground
+        heatmap(np.where(allowed, matrix, 0), labels, labels, decimals=None, ax=ax)
+        ax.images[0].set_data(seen)
+        ax.set_facecolor("#E4E4E4")
+        for (row, column), number in np.ndenumerate(seen):
+            ink = "white" if number > 0.55 * np.nanmax(seen) else "black"
+            text = forbidden if np.isnan(number) else f"{number:.{decimals}f}"
+            ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
+    axes[0].set(title="scores", xlabel=None)
+    axes[1].set(title="weights")
+    axes[1].tick_params(axis="x", rotation=45)
+    return figure
+
+
 def attention_map(weights, query_labels, key_labels):
     """Show who looks at whom in a whole sentence, narrow enough for a phone.
 
@@ -267,6 +294,31 @@ def saturation(widths, largest, slope):
     axes[0].legend(loc="lower right")
     axes[1].set(title="size of the softmax's Jacobian (log scale)", yscale="log")
     _widths_axis(axes[1], widths)
+    return figure
+
+
+def softmax_slope(gaps, slopes, marks):
+    """Draw how much of a gradient passes a softmax of two scores, against the gap between them.
+
+    Args:
+        gaps: (points,) differences between the two scores.
+        slopes: (points,) the rate at which the first weight changes with its own score.
+        marks: dict from a label to the (gap, slope) of the point that it names.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 3.2))
+    ax.plot(gaps, slopes, color=BLUE)
+    ax.axhline(0.25, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.text(gaps[-1], 0.25 * 2.2, "never above ¼", color=GREY, ha="right", va="bottom")
+    line = {"arrowstyle": "-", "color": ORANGE, "lw": 0.8, "shrinkB": 4}
+    for label, (gap, slope) in marks.items():
+        ax.plot(gap, slope, "o", color=ORANGE)
+        place = (gap - 0.4, slope / 100) if gap < 1.5 else (gap, slope / 50)  # below the curve, where nothing else is
+        side = "center" if gap < 1.5 else "left" if gap < 12 else "right"
+        ax.annotate(label, (gap, slope), place, color=ORANGE, ha=side, va="top", fontsize=9, arrowprops=line)
+    ax.set(xlabel="gap between the two scores", ylabel="slope (log scale)", yscale="log", ylim=(slopes.min() / 50, 5))
     return figure
 
 
