@@ -53,10 +53,18 @@ def test_figures_have_alt_text_and_a_caption(built_book, page):
 def test_the_tolerances_in_words_are_those_of_the_checks(built_book, page):
     page.goto(built_book + "book/notation.html")
     text = page.locator("article").inner_text()
-    parts = {"float64": "1 part in 100 million", "float32": "by 1 in 10,000", "float16": "by 1 in 100."}
-    sizes = {"float64": 1e-8, "float32": 1e-4, "float16": 1e-2}
-    for dtype, words in parts.items():
+    parts = {
+        "float64": ("1 part in 100 million", 1e-8),
+        "float32": ("by 1 in 10,000", 1e-4),
+        "float16": ("by 1 in 100,", 1e-2),
+        "bfloat16": ("by 1 in 25.", 4e-2),
+    }
+    assert parts.keys() == TOLERANCES.keys()
+    for dtype, (words, size) in parts.items():
         assert words in text
         relative, absolute = TOLERANCES[dtype]
-        assert relative == sizes[dtype]
-        assert round(relative / absolute) == (10 if dtype == "float16" else 100)
+        assert relative == size
+        if dtype in ("float16", "bfloat16"):
+            assert absolute < relative < 3 * absolute
+        else:
+            assert round(relative / absolute) == 100
