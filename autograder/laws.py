@@ -69,6 +69,15 @@ def keeps_lengths(inputs, results, of="the result", argument="x"):
     return f"turning a row keeps its length, but {row} has length {after[off].flat[0]:.4g}, and had {before[off].flat[0]:.4g}"
 
 
+def within_one(inputs, results, of="the result"):
+    """What tanh returns lies between -1 and 1."""
+    numbers = results[of]
+    outside = np.abs(numbers) > 1
+    if not outside.any():
+        return None
+    return f"{of} should lie between -1 and 1, but reaches {numbers.flat[np.abs(numbers).argmax()]:.4g}"
+
+
 def apart(one, other):
     """Write two different numbers with as few digits as show that they differ."""
     for digits in range(4, 18):
@@ -94,5 +103,6 @@ LAWS = {
         zero_where_minus_infinity,
         between_the_values,
         keeps_lengths,
+        within_one,
     )
 }
