@@ -83,6 +83,15 @@ def keeps_lengths(inputs, results, of="the result", argument="x"):
     return f"turning a row keeps its length, but {row} has length {after[off].flat[0]:.4g}, and had {before[off].flat[0]:.4g}"
 
 
+def within_one(inputs, results, of="the result"):
+    """What tanh returns lies between -1 and 1."""
+    states = numbers(results[of])
+    outside = np.abs(states) > 1
+    if not outside.any():
+        return None
+    return f"{of} should lie between -1 and 1, but reaches {states.flat[np.abs(states).argmax()]:.4g}"
+
+
 def relative(value):
     """Return how far numbers of this dtype may lie from right ones, as a part of them."""
     return TOLERANCES[dtype_name(value)][0]
@@ -114,5 +123,6 @@ LAWS = {
         zero_where_masked,
         between_the_values,
         keeps_lengths,
+        within_one,
     )
 }

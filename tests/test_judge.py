@@ -86,6 +86,13 @@ def test_a_row_that_is_stretched_is_named_with_its_lengths():
     assert found == "turning a row keeps its length, but result[0, 1, :] has length 20, and had 10"
 
 
+def test_what_tanh_returns_lies_between_minus_one_and_one():
+    within_one = LAWS["within_one"]
+    assert within_one({}, {"the result": np.array([[-1.0, 0.3], [1.0, 0.0]])}) is None
+    found = within_one({}, {"the result": np.array([[0.5, -1.25], [1.1, 0.0]])})
+    assert found == "the result should lie between -1 and 1, but reaches -1.25"
+
+
 def test_hidden_numbers_stay_hidden():
     for verdict in judged(
         EXERCISES["softmax"].prepare(b"secret", visible=False), lambda scores, axis=-1: scores * 0 + 0.2

@@ -1,0 +1,136 @@
+"""The explorer of copying: its numbers are the reference's and the page's own, and keys move it."""
+
+import numpy as np
+import pytest
+
+from book import copy_task
+from solutions.ch03_bottleneck import additive_attention
+
+pytestmark = pytest.mark.browser
+
+LENGTH, SIZE, WORD = "Words read", "Numbers in a state", "Word to look at"
+
+
+@pytest.fixture
+def chapter(page, built_book):
+    page.goto(built_book + "book/ch03_bottleneck.html")
+    page.locator(".copying-cell").first.wait_for()
+    return page
+
+
+def state_of(page):
+    return page.locator(".explorer[data-explorer=copying]").evaluate("element => JSON.parse(element.dataset.state)")
+
+
+def compute(page, state):
+    return page.evaluate("state => globalThis.explorers.copying.compute(state)", state)
+
+
+def verdict_of(page):
+    return page.locator(".copying-verdict").inner_text()
+
+
+def reference_weights(queries, keys, v):
+    """Attend with the reference; queries and keys have been projected already."""
+    same = np.eye(len(v))
+    return [additive_attention(query, keys, same, same, v)[1] for query in queries]
+
+
+def test_numbers_equal_the_reference(chapter):
+    state = state_of(chapter)
+    for size in range(len(state["sizes"])):
+        machine = state["attention"][size]
+        for seq_len in range(1, len(state["sentence"]) + 1):
+            result = compute(chapter, {**state, "seq_len": seq_len, "size": size})
+            queries, keys = (
+                np.array(machine[name][at]) for name, at in (("queries", seq_len - 1), ("keys", slice(seq_len)))
+            )
+            expected = reference_weights(queries, keys, np.array(machine["v"]))
+            assert np.allclose(result["weights"], expected, rtol=1e-9, atol=1e-12)
+            read = state["sentence"][:seq_len]
+            for kind in ("vector", "attention"):
+                written = state[kind][size]["written"][seq_len - 1]
+                assert result["right"][kind] == [one == other for one, other in zip(written, read, strict=True)]
+                shares = np.array(state["curves"][kind][size])[:, seq_len - 1]
+                expected = {"mean": shares.mean(), "low": shares.min(), "high": shares.max()}
+                assert result["shares"][kind] == pytest.approx(expected)
+
+
+def test_scores_of_any_size_stay_finite(chapter):
+    rng = np.random.default_rng(0)
+    state = state_of(chapter)
+    queries, keys, v = rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), 1e4 * rng.normal(size=3)
+    written = [[0], [0, 0]]
+    machine = {"queries": [[], queries.tolist()], "keys": keys.tolist(), "v": v.tolist(), "written": written}
+    result = compute(chapter, {**state, "attention": [machine], "seq_len": 2, "size": 0})
+    assert np.allclose(result["weights"], reference_weights(queries, keys, v), atol=1e-12)
+
+
+def test_the_page_shows_what_the_page_has_trained(chapter):
+    state = state_of(chapter)
+    assert [state["words"][token] for token in state["sentence"]] == copy_task.SENTENCE.split()
+    assert state["trained"] == copy_task.LONGEST_TRAINED
+    curves = {kind: np.array(state["curves"][kind]) for kind in ("vector", "attention")}  # (sizes, seeds, lengths)
+    assert curves["vector"].shape == curves["attention"].shape
+    assert curves["vector"].shape[1] >= 3
+    assert (curves["attention"][:, :, 9].min(axis=1) > curves["vector"][:, :, 9].max(axis=1)).all()
+
+
+def test_keys_lengthen_the_sentence_and_both_copies(chapter):
+    length = chapter.get_by_role("slider", name=LENGTH)
+    length.focus()
+    length.press("End")
+    rows = chapter.locator(".copying-chips").all()
+    assert [row.locator("> *").count() for row in rows] == [20, 20, 20]
+    assert rows[1].locator(".copying-wrong").count() > rows[2].locator(".copying-wrong").count()
+    assert chapter.locator(".copying-cell").count() == 400
+    assert verdict_of(chapter).startswith("Of 20 words")
+    length.press("Home")
+    assert chapter.locator(".copying-cell").count() == 1
+    assert "with 100% of the weight" in verdict_of(chapter)
+    spoken = chapter.locator(".copying [aria-live]")
+    spoken.get_by_text("Of 1 word,").wait_for(state="attached")
+    assert chapter.errors_seen == []
+
+
+def test_the_word_looked_at_stays_within_the_sentence(chapter):
+    word = chapter.get_by_role("slider", name=WORD)
+    word.focus()
+    word.press("End")
+    assert word.get_attribute("aria-valuetext") == "word 6 of 6"
+    assert "Writing word 6" in verdict_of(chapter)
+    chapter.get_by_role("slider", name=LENGTH).fill("3")
+    assert word.get_attribute("aria-valuetext") == "word 3 of 3"
+    assert [
+        chosen.inner_text() for chosen in chapter.locator(".copying-chips").first.locator(".copying-chosen").all()
+    ] == ["is"]
+
+
+def test_a_larger_state_raises_the_curve_of_one_vector(chapter):
+    chapter.get_by_role("slider", name=LENGTH).fill("8")
+    size = chapter.get_by_role("slider", name=SIZE)
+    dot = chapter.locator(".copying-dot.copying-vector")
+    size.fill("0")
+    small = float(dot.get_attribute("cy"))
+    size.fill("2")
+    assert size.get_attribute("aria-valuetext") == "64 numbers"
+    assert float(dot.get_attribute("cy")) < small
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off(chapter, width):
+    chapter.set_viewport_size({"width": width, "height": 844})
+    chapter.get_by_role("slider", name=LENGTH).fill("20")
+    explorer = chapter.locator(".explorer[data-explorer=copying]")
+    assert explorer.evaluate("element => element.scrollWidth <= element.clientWidth")
+    for control in explorer.locator("input[type=range]").all():
+        assert control.bounding_box()["height"] >= 43.9
+    for svg in explorer.locator("svg").all():
+        outside = svg.evaluate("""svg => {
+            const frame = svg.getBoundingClientRect();
+            return [...svg.querySelectorAll("text")].filter((text) => {
+                const box = text.getBoundingClientRect();
+                return box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+            }).map((text) => text.textContent);
+        }""")
+        assert outside == []
