@@ -8,6 +8,15 @@
 
 # %% [markdown]
 # # Multi-head attention
+#
+# One head gives each query one weighted average. Several heads give it several: each looks at the sentence through projections of its own,
+# averages what it finds, and a last projection mixes the results. In this notebook you build it from three parts, now in PyTorch:
+# **`split_heads`** deals the features out, **`merge_heads`** puts them together again, and the module **`MultiHeadAttention`** lets every head
+# do what you wrote in chapter 4.
+#
+# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a function or class to complete, and
+# a cell that checks it at once. Replace each `raise NotImplementedError` with your code, run the cell, run the check. (In the book you see
+# this notebook without being able to run it: `make lab` opens a copy of your own.)
 
 # %%
 import math
@@ -16,8 +25,23 @@ import numpy as np
 import torch
 from torch import nn
 
+from solutions.ch04_attention import scaled_dot_product_attention, softmax
+
 # %% [markdown]
 # ## 1. Split into heads
+#
+# Each position has `d_model` features. Deal them out to `num_heads` heads, a block of neighbours to each: with `head_dim = d_model / num_heads`,
+# head 0 gets the features from 0 up to `head_dim`, head 1 the next `head_dim`, and so on. A head then holds a matrix
+# `(seq_len, head_dim)`, like the ones that attention worked on in chapter 4; the axes of batch and heads stand in front.
+#
+# For `x = torch.tensor([[[1., 2., 3., 4.], [5., 6., 7., 8.]]])`, one sentence of two words with four features each, `split_heads(x, 2)` is
+# `[[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]]`, of shape (1, 2, 2, 2): head 0 holds 1, 2 of the first word and 5, 6 of the second.
+#
+# Raise a `ValueError` unless `num_heads` divides `d_model`; no feature may be lost. The result keeps dtype and device, and a gradient
+# can flow through it.
+#
+# *Hint:* it takes two steps. Cutting the last axis in two is one of them. After it, which axes stand in the wrong order? Both steps
+# together are not one `view`: a `view` never changes the order in which the numbers lie in memory.
 
 
 # %% exercise="split_heads" points=2
@@ -44,6 +68,15 @@ def split_heads(x, num_heads):
 
 # %% [markdown]
 # ## 2. Merge the heads
+#
+# The way back, after each head has done its work: put the features of the heads side by side again, head 0 first, so that every position has
+# `d_model = heads * head_dim` features.
+#
+# For `x = torch.tensor([[[[1., 2.], [5., 6.]], [[3., 4.], [7., 8.]]]])`, the result of the last exercise, `merge_heads(x)` is
+# `[[[1, 2, 3, 4], [5, 6, 7, 8]]]`, of shape (1, 2, 4).
+#
+# *Hint:* undo the two steps of `split_heads`, the last one first. If PyTorch says that a view "is not compatible with input tensor's
+# size and stride", the numbers do not lie in memory in the order that you want: which method copies where it has to?
 
 
 # %% exercise="merge_heads" points=2
@@ -63,9 +96,31 @@ def merge_heads(x):
 
 # %% [markdown]
 # ## 3. Multi-head attention
+#
+# Now the module. Four layers `nn.Linear(d_model, d_model)`, all with bias, named `w_q`, `w_k`, `w_v` and `w_o`. Its `forward` takes `query`, `key`
+# and `value`, projects each with its own layer, splits the three into heads, lets every head attend, merges the heads' outputs and
+# projects the result with `w_o`. With $X_Q, X_K, X_V$ for what comes in:
+#
+# $$Q = X_Q W^Q + b^Q, \quad K = X_K W^K + b^K, \quad V = X_V W^V + b^V$$
+#
+# $$\text{head}_h = \operatorname{softmax}\!\left(\frac{Q_h K_h^\top}{\sqrt{d_k}}\right) V_h, \qquad
+# \text{output} = [\,\text{head}_0\;\;\text{head}_1\;\cdots\,]\;W^O + b^O$$
+#
+# Here $d_k$ is the width of one head's queries. `mask`, where there is one, is boolean, and True means "may attend". It broadcasts to
+# `(batch, heads, query_len, key_len)`, so it may have any shape from `(query_len, key_len)` to all four axes. A key that is masked gets a weight of
+# exactly 0, and the weights of the others still sum to 1; every row has at least one True. Return the output and the weights of all heads.
+# Making a module whose `num_heads` does not divide `d_model` raises a `ValueError`.
+#
+# For example, take `d_model = 2`, two heads, every matrix the identity and every bias 0. With the two words
+# `x = torch.tensor([[[1., 0.], [0., 1.]]])` as query, key and value, head 0 works on the numbers 1, 0 and head 1 on 0, 1. The weights of head 0
+# are `[[0.7311, 0.2689], [0.5, 0.5]]`, those of head 1 `[[0.5, 0.5], [0.2689, 0.7311]]`, and the output is `[[0.7311, 0.5], [0.5, 0.7311]]`.
+#
+# *Hint:* `@` and `torch.softmax` carry the axes of batch and heads along, so no loop is needed. A mask acts on the scores: which score has a
+# weight of 0? If in doubt, take a single head without a mask and compare: `scaled_dot_product_attention` and `softmax` of chapter 4 are
+# imported above. They work on NumPy arrays, such as `tensor.detach().numpy()`, and so cannot be a part of your module.
 
 
-# %% exercise="MultiHeadAttention" points=5
+# %% exercise="MultiHeadAttention" points=6
 class MultiHeadAttention(nn.Module):
     """Let several heads attend at once, each in a projection of its own, and mix what they found.
 
@@ -123,3 +178,6 @@ class MultiHeadAttention(nn.Module):
 
 # %% [markdown]
 # ## What you have now
+#
+# Multi-head attention, the part of the Transformer that lets words exchange what they know. It needs no change for self-attention or for
+# cross-attention: only what you pass as query, key and value differs. The next chapters make its masks, and stack it.

@@ -1,6 +1,7 @@
 """The checks prove themselves: right answers keep every point, however written; each misconception loses some and meets its hint."""
 
 import inspect
+from functools import lru_cache
 
 import pytest
 
@@ -21,6 +22,15 @@ WRONG = {
 SEEDS = [b"one", b"two", b"three", PUBLIC_SEED]
 MANY_SEEDS = [str(number).encode() for number in range(50)]
 
+BY_REFERENCE = {exercise.reference: exercise for exercise in EXERCISES.values()}
+
+
+@lru_cache(maxsize=64)
+def prepared(reference, seed):
+    """Draw an exercise's cases once for all of its tests: what its misconceptions answer takes a second."""
+    return BY_REFERENCE[reference].prepare(seed)
+
+
 exercises = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES.keys())
 seeds = pytest.mark.parametrize("seeds", [SEEDS, pytest.param(MANY_SEEDS, marks=pytest.mark.long)], ids=["few", "many"])
 
@@ -37,7 +47,7 @@ def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
 @pytest.mark.parametrize(("exercise", "right"), RIGHT.values(), ids=RIGHT.keys())
 def test_a_right_answer_keeps_every_point(exercise, right, seeds):
     for seed in seeds:
-        lost = [verdict.message for verdict in judged(exercise.prepare(seed), right) if not verdict.passed]
+        lost = [verdict.message for verdict in judged(prepared(exercise.reference, seed), right) if not verdict.passed]
         assert lost == []
 
 
@@ -46,7 +56,11 @@ def test_a_right_answer_keeps_every_point(exercise, right, seeds):
 def test_a_misconception_loses_points_and_meets_a_true_hint(exercise, index, seeds):
     wrong = exercise.misconceptions[index]
     for seed in seeds:
-        lost = [verdict for verdict in judged(exercise.prepare(seed), wrong.implementation) if not verdict.passed]
+        lost = [
+            verdict
+            for verdict in judged(prepared(exercise.reference, seed), wrong.implementation)
+            if not verdict.passed
+        ]
         assert lost, f"{wrong.belief!r} keeps every point"
         assert any(wrong.hint in verdict.message for verdict in lost), [verdict.message for verdict in lost]
 

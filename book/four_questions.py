@@ -1,0 +1,194 @@
+"""A small task on which one can watch heads at work: every word of a sentence has to answer four questions about the others.
+
+Which word stands before you, which after you, which one is the verb, which one is first? The words come in random order, so that no
+grammar helps: an answer must be fetched from the position where it stands. The model has one layer of attention and nothing that could bend
+its output: logits are a linear function of what the heads bring.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from solutions.ch02_positional_encoding import sinusoidal_encoding
+from solutions.ch05_multi_head import MultiHeadAttention, split_heads
+
+VERBS = ["is", "saw", "bit", "likes"]
+NOUNS = ["cat", "dog", "man", "bird", "mouse"]
+SMALL_WORDS = ["a", "the", "your", "my", "today", "again"]
+ADJECTIVES = ["lovely", "small", "old", "wild"]
+WORDS = VERBS + NOUNS + SMALL_WORDS + ADJECTIVES  # the ids of verbs come first
+QUESTIONS = ("before", "after", "verb", "first")
+LENGTHS = (5, 6, 7, 8)
+NOWHERE = -100  # in place of a position or a word: the first word has none before it, the last none after it
+
+
+def ids_of(sentence):
+    """Return the ids of a sentence as a batch of one, (1, seq_len) int64."""
+    return torch.tensor([[WORDS.index(word) for word in sentence.lower().split()]])
+
+
+def sentences(count, seq_len, generator):
+    """Draw sentences of random words, exactly one of which is a verb.
+
+    Returns:
+        (count, seq_len) int64.
+    """
+    token_ids = torch.randint(len(VERBS), len(WORDS), (count, seq_len), generator=generator)
+    verbs = torch.randint(len(VERBS), (count, 1), generator=generator)
+    return token_ids.scatter(1, torch.randint(seq_len, (count, 1), generator=generator), verbs)
+
+
+def places(token_ids):
+    """Return where the answers stand: (batch, seq_len, 4) int64, one position for each word and question."""
+    batch, seq_len = token_ids.shape
+    own = torch.arange(seq_len).expand(batch, seq_len)
+    before = own - 1
+    after = own + 1
+    verb = (token_ids < len(VERBS)).int().argmax(dim=1, keepdim=True).expand(batch, seq_len)
+    found = torch.stack([before, after, verb, torch.zeros_like(own)], dim=-1)
+    return found.masked_fill((found < 0) | (found >= seq_len), NOWHERE)
+
+
+def answers(token_ids):
+    """Return the right answers: (batch, seq_len, 4) int64, ids of words."""
+    where = places(token_ids)
+    words = token_ids.gather(1, where.clamp(min=0).flatten(1)).view_as(where)
+    return words.masked_fill(where == NOWHERE, NOWHERE)
+
+
+class Reader(nn.Module):
+    """Embeddings, positions, one multi-head attention, and a linear layer that reads four answers from what it brings.
+
+    Args:
+        num_heads: how many heads share the d_model features.
+    """
+
+    def __init__(self, num_heads, d_model=32):
+        super().__init__()
+        self.embedding = nn.Embedding(len(WORDS), d_model)
+        nn.init.normal_(self.embedding.weight, std=0.5)  # about as long as an encoding of the position
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.output = nn.Linear(d_model, len(QUESTIONS) * len(WORDS))
+
+    def features(self, token_ids):
+        """Return (batch, seq_len, d_model): words and where they stand."""
+        x = self.embedding(token_ids)
+        return x + torch.from_numpy(sinusoidal_encoding(*x.shape[1:])).to(x.dtype)
+
+    def forward(self, token_ids):
+        """Return logits (batch, seq_len, 4, words) and weights (batch, heads, seq_len, seq_len)."""
+        x = self.features(token_ids)
+        found, weights = self.attention(x, x, x)
+        return self.output(found).unflatten(-1, (len(QUESTIONS), len(WORDS))), weights
+
+
+def trained(num_heads, seed, steps=500, batch=64, rate=1e-2):
+    """Train a Reader on fresh sentences; the same seed gives the same one."""
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    model = Reader(num_heads).double()  # so that another processor's rounding trains no other model
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1)
+    for step in range(steps):
+        loss = loss_of(model, sentences(batch, LENGTHS[step % len(LENGTHS)], generator))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    return model.eval().requires_grad_(False)
+
+
+def loss_of(model, token_ids):
+    """Return the cross-entropy of a model's answers, a scalar."""
+    logits, _ = model(token_ids)
+    return functional.cross_entropy(logits.flatten(0, 2), answers(token_ids).flatten(), ignore_index=NOWHERE)
+
+
+def with_equal_heads(model):
+    """Give every head of a model the numbers of head 0: its rows of the three projections, its columns of W^O."""
+    attention = model.attention
+    heads = attention.num_heads
+    with torch.no_grad():
+        for layer in (attention.w_q, attention.w_k, attention.w_v):
+            for parameter in layer.parameters():
+                blocks = parameter.unflatten(0, (heads, -1))
+                blocks.copy_(blocks[0].clone().expand_as(blocks))
+        blocks = attention.w_o.weight.unflatten(1, (heads, -1))
+        blocks.copy_(blocks[:, :1].clone().expand_as(blocks))
+    return model
+
+
+def share_right(logits, token_ids):
+    """Return the share of right answers to each question, (4,)."""
+    right = answers(token_ids)
+    asked = right != NOWHERE
+    return ((logits.argmax(dim=-1) == right) & asked).sum((0, 1)) / asked.sum((0, 1))
+
+
+def offers(model, token_ids):
+    """Return what each head would add to the logits if it looked at one key only.
+
+    A head's average passes through its own block of W^O and through the output layer, both linear; so what it brings is the same
+    average of these.
+
+    Returns:
+        (batch, heads, key_len, 4, words).
+    """
+    attention = model.attention
+    value = split_heads(attention.w_v(model.features(token_ids)), attention.num_heads)
+    blocks = attention.w_o.weight.unflatten(1, (attention.num_heads, -1))  # (d_model, heads, head_dim)
+    readers = torch.einsum("od,dhe->hoe", model.output.weight, blocks)
+    return torch.einsum("bhke,hoe->bhko", value, readers).unflatten(-1, (len(QUESTIONS), len(WORDS)))
+
+
+def base(model):
+    """Return the logits if no head brings anything, (4, words)."""
+    return model.output(model.attention.w_o.bias).view(len(QUESTIONS), len(WORDS))
+
+
+def mixed(model, token_ids, weights, gates):
+    """Return the logits, (batch, query_len, 4, words), with weights of one's own, each head's contribution multiplied by its gate.
+
+    Args:
+        weights: (batch, heads, query_len, key_len).
+        gates: (heads,) from 0, switched off, to 1.
+    """
+    return base(model) + torch.einsum("h,bhqk,bhkcw->bqcw", gates, weights, offers(model, token_ids))
+
+
+def share_of_weight(weights, token_ids):
+    """Return how much of its weight each head puts on the place of each answer, (heads, 4).
+
+    Counted are the words for which all four answers stand at different places; else one glance would serve two questions.
+    """
+    where = places(token_ids)
+    apart = (where.sort(dim=-1).values.diff(dim=-1) > 0).all(-1) & (where != NOWHERE).all(-1)  # (batch, query_len)
+    spots = where.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1, -1)
+    return weights.gather(-1, spots).transpose(1, 2)[apart].mean(0)
+
+
+def overlaps(weights):
+    """Return how much of their weight two heads have in common, (heads, heads): 1 for equal maps, 0 for maps that never meet."""
+    return torch.minimum(weights[:, :, None], weights[:, None]).sum(-1).mean((0, 3))
+
+
+def explorer_state(model, texts):
+    """Return what the explorer `heads` starts from: for each sentence its words, weights and offers, rounded."""
+
+    def numbers(tensor):
+        return (tensor.double() * 1000).round().div(1000).tolist()
+
+    state = {"words": WORDS, "questions": list(QUESTIONS), "base": numbers(base(model)), "sentences": []}
+    for text in texts:
+        token_ids = ids_of(text)
+        state["sentences"].append(
+            {
+                "words": text.split(),
+                "weights": numbers(model(token_ids)[1][0]),
+                "offers": numbers(offers(model, token_ids)[0]),
+                "answers": [
+                    [None if i == NOWHERE else WORDS[i] for i in row] for row in answers(token_ids)[0].tolist()
+                ],
+            }
+        )
+    return state
