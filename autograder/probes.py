@@ -128,8 +128,8 @@ def decoded(implementation, inputs):
         "result": result,
         "noted": {
             "the model's `training` afterwards": model.training,
-            "the number of calls in train mode": model.calls_in_train_mode,
-            "the number of calls with gradients on": model.calls_with_gradients,
+            "whether the model was called in train mode": model.called_in_train_mode,
+            "whether the model was called with gradients on": model.called_with_gradients,
         },
     }
 
@@ -179,8 +179,8 @@ def module_of(implementation, inputs):
             raise Unfit(f"has no parameter {name}; it has {', '.join(own) or 'none'}")
         if own[name].shape != weight.shape:
             raise Unfit(f"has {name} of shape {tuple(own[name].shape)}, but it should have {tuple(weight.shape)}")
-    for weight in weights.values():
-        module.to(weight.dtype)
+    for dtype in {weight.dtype for weight in weights.values()}:
+        module.to(dtype)
     with torch.no_grad():
         for name, weight in weights.items():
             own[name].copy_(weight)
@@ -201,15 +201,16 @@ def scripted_model(script, bos_id=1, eos_id=2):
     class Scripted(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.generator = torch.nn.Linear(vocab_size, vocab_size)
-            torch.nn.init.eye_(self.generator.weight)
-            torch.nn.init.zeros_(self.generator.bias)
-            self.calls_in_train_mode = 0
-            self.calls_with_gradients = 0
+            self.generator = torch.nn.Linear(vocab_size + 1, vocab_size)  # turns feature i + 1 into word i
+            with torch.no_grad():
+                self.generator.weight.copy_(torch.eye(vocab_size + 1)[1:])
+                self.generator.bias.zero_()
+            self.called_in_train_mode = False
+            self.called_with_gradients = False
 
         def note(self):
-            self.calls_in_train_mode += self.training
-            self.calls_with_gradients += torch.is_grad_enabled()
+            self.called_in_train_mode |= self.training
+            self.called_with_gradients |= torch.is_grad_enabled()
 
         def encode(self, src):
             self.note()
@@ -220,7 +221,7 @@ def scripted_model(script, bos_id=1, eos_id=2):
             rows = [
                 self.next_ids(ids.tolist(), int(row[0, 0]) - FIRST_ROW) for ids, row in zip(tgt, memory, strict=True)
             ]
-            return torch.nn.functional.one_hot(torch.tensor(rows), vocab_size).float()
+            return torch.nn.functional.one_hot(torch.tensor(rows) + 1, vocab_size + 1).float()
 
         def next_ids(self, ids, row):
             wanted = [bos_id, *script[row].tolist()]

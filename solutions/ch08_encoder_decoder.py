@@ -8,6 +8,16 @@
 
 # %% [markdown]
 # # The full Transformer
+#
+# In this notebook the parts become a machine. You build the **decoder layer**, which looks back over what has been written and across to
+# the source, the whole **Transformer** around it, and **greedy decoding**, which makes it translate.
+#
+# The chapter of the same name in the book has the pictures and a small model at work. Each exercise below is a statement, code to
+# complete, and a cell that checks it at once. Replace each `raise NotImplementedError` with your code, run the cell, run the check. (In
+# the book you see this notebook without being able to run it: `make lab` opens a copy of your own.)
+#
+# What earlier chapters built comes from the course's own solutions, so you can work here even if you left an exercise open there.
+# `need_weights=False` makes their `MultiHeadAttention` faster and returns `None` in place of the weights; you may use it or leave it.
 
 # %%
 import math
@@ -19,6 +29,10 @@ from torch import nn
 from solutions.ch05_multi_head import MultiHeadAttention
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 from solutions.ch07_layers import EncoderLayer, FeedForward, LayerNorm
+
+# %% [markdown]
+# One helper is given, and you will need it in the second exercise: chapter 2's positions, as a tensor of the dtype and on the device that you
+# ask for. Run the cell and go on.
 
 
 # %%
@@ -42,6 +56,33 @@ def sinusoidal_positions(seq_len, d_model, dtype=torch.float32, device=None):
 
 # %% [markdown]
 # ## 1. The decoder layer
+#
+# An encoder layer has two parts. A decoder layer has three, each with a norm and a residual connection of its own:
+#
+# 1. **self-attention** over the target, under `self_mask`;
+# 2. **cross-attention**, in which the target asks and the source answers, under `memory_mask`;
+# 3. the **feed-forward network**.
+#
+# In post-norm order, with $m$ for the memory:
+#
+# $$
+# \begin{aligned}
+# x &\leftarrow \operatorname{norm}_1(x + \operatorname{drop}(\operatorname{self\_attention}(x, x, x))) \\
+# x &\leftarrow \operatorname{norm}_2(x + \operatorname{drop}(\operatorname{cross\_attention}(x, m, m))) \\
+# x &\leftarrow \operatorname{norm}_3(x + \operatorname{drop}(\operatorname{feed\_forward}(x)))
+# \end{aligned}
+# $$
+#
+# With `norm_first=True` each norm goes over the input of its part instead, and the sum is left as it is, just as in `EncoderLayer`. The
+# memory is never normalised here: it came from the encoder finished. In train mode, `dropout` thins out the result of each part, and works
+# inside the feed-forward network.
+#
+# For example, let `DecoderLayer(4, 2, 8, norm_first=True)` have zeros for all the weights and biases of its linear layers, except that the bias
+# of `cross_attention.w_o` is `[1, 0, 0, 0]`. Then only the second part has anything to say, and a target word `[5, 2, 3, 4]` comes out as
+# `[6, 2, 3, 4]`. With `norm_first=False` it is normalised three times and comes out as `[1.534, -1.168, -0.511, 0.145]`.
+#
+# *Hint:* for each of the two attentions say aloud who asks and who answers. The result must have one row for each word of the target. Which
+# argument has so many?
 
 
 # %% exercise="DecoderLayer" points=4
@@ -109,6 +150,24 @@ class DecoderLayer(nn.Module):
 
 # %% [markdown]
 # ## 2. The Transformer
+#
+# Now put everything in its place. `encode` turns the ids of the source into the **memory**: look the words up, multiply by
+# $\sqrt{d_{model}}$, add the positions, apply dropout, and pass the sum through the encoder's layers. `decode` does the same with the ids of the target
+# and the decoder's layers, which also get the memory. `forward` is both, and then `generator`, a linear layer that gives each word of the
+# target language a score, the **logit** of being the next. There is no softmax: losses and `argmax` take logits.
+#
+# Padding is masked inside, in the three places where somebody could look at it: the encoder's self-attention, the decoder's, and the
+# cross-attention. The decoder's own also hides what comes later. With `norm_first=True` there is one more norm after each stack,
+# `encoder_norm` and `decoder_norm`; otherwise these two do not exist. The layers get `dropout` and `norm_first`, too.
+#
+# For example, let `d_model` be 4, let the second word of a source have the embedding `[0.5, 0, -0.5, 1]`, and let the encoder have no layers. Then
+# `encode` gives this word $2 \cdot [0.5, 0, -0.5, 1] + [0.8415, 0.5403, 0.0100, 1.0000]$, which is `[1.8415, 0.5403, -0.9900, 3.0000]`. And
+# `Transformer(11, 9, d_model=4, num_heads=2, num_encoder_layers=2, num_decoder_layers=3, d_ff=8)` has 1,249 parameters.
+#
+# The stub names the methods for you to fill. Add others as you like.
+#
+# *Hint:* `nn.ModuleList` is what makes a list of layers part of the module. For the masks, write down the shape of the scores in each of the three
+# attentions. Whose words are the columns?
 
 
 # %% exercise="Transformer" points=6
@@ -218,6 +277,24 @@ class Transformer(nn.Module):
 
 # %% [markdown]
 # ## 3. Greedy decoding
+#
+# A trained model gives scores for the next word. To translate, start with `<bos>`, take the word with the highest score, append it, and ask
+# again, until `<eos>` comes. Do it for a whole batch at once:
+#
+# - the source is encoded once, and the decoder sees everything that has been written so far;
+# - a row that has produced `eos_id` is finished, and gets 0 from then on, while others go on;
+# - when every row is finished, or rows have `max_len` ids with `bos_id` counted, stop at once;
+# - decode in eval mode and without gradients, and leave the model in the mode in which it came.
+#
+# For example, say that a model wants to write 7, 5, `<eos>` for the first source and 4, `<eos>` for the second. The result has as many columns as the
+# longer one needs:
+#
+# `[[1, 7, 5, 2], [1, 4, 2, 0]]`
+#
+# and with `max_len=3` it is `[[1, 7, 5], [1, 4, 2]]`.
+#
+# *Hint:* `model.decode` returns a vector for every position, and only one of them knows all the words written so far. Keep one boolean a row that
+# says whether it has finished.
 
 
 # %% exercise="greedy_decode" points=4
@@ -260,3 +337,6 @@ def extend_until_eos(model, src, max_len, bos_id, eos_id):
 
 # %% [markdown]
 # ## What you have now
+#
+# A Transformer, whole, from token ids to a sentence in another language. With weights drawn at random it writes nonsense. The next chapter gives it data, a
+# loss and a GPU, and what you wrote here learns to translate.
