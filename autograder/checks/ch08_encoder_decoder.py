@@ -338,11 +338,6 @@ DECODER_LAYER = Exercise(
         Case("where the memory is masked, it may hold anything", hidden_memory_changes, probe=moved),
         Case("in eval mode nothing is dropped, even with dropout=1", layer_case(batch=1, dropout=1.0)),
         Case(
-            "in train mode dropout=1 leaves the residual alone",
-            layer_case(batch=1, dropout=1.0, norm_first=True, train=True),
-        ),
-        Case("the same, post-norm", layer_case(batch=1, dropout=1.0, train=True)),
-        Case(
             "half of the features in the feed-forward network, half of its result",
             layer_case(1, 1, 2, (2, 1, 2), 0.5, True, "none", quiet=ATTENTIONS, train=True),
             probe=extremes,
@@ -364,9 +359,6 @@ DECODER_LAYER = Exercise(
             "a longer target in eval mode, with dropout=1",
             layer_case(2, 6, 3, dropout=1.0, norm_first=True),
             visible=False,
-        ),
-        Case(
-            "a longer target in train mode, with dropout=1", layer_case(2, 6, 3, dropout=1.0, train=True), visible=False
         ),
         Case(
             "half of what the source says is dropped",
@@ -570,6 +562,24 @@ def model_case(
         }
         named = {} if method == "forward" else {"method": method}
         return module_case(rng, reference.Transformer, constructor, arguments[method], dtype, **named, **parts)
+
+    return inputs
+
+
+def a_layer_that_drops(norm_first):
+    """Make a case in which four numbers are dropped at random: two of the position, and two of what an encoder layer adds to it."""
+
+    def inputs(rng):
+        case = model_case((1,), sizes=(4, 1, 1, 0, 2), dropout=0.5, norm_first=norm_first, method="encode", train=True)(
+            rng
+        )
+        for name, weight in case["weights"].items():
+            if name.startswith(
+                ("src_embedding", "encoder.0.self_attention.w_o", "encoder.0.feed_forward.linear_2.weight")
+            ):
+                weight.zero_()
+        case["weights"]["encoder.0.feed_forward.linear_2.bias"][1::2] = 0
+        return case
 
     return inputs
 
@@ -924,7 +934,9 @@ TRANSFORMER = Exercise(
         Case("padding may hold anything in the memory", memory_of_padding_changes, probe=moved),
         Case("in eval mode nothing is dropped, even with dropout=1", model_case((3, 2), (2, 2), dropout=1.0)),
         Case(
-            "in train mode dropout=1 leaves nothing of the words", model_case((3, 2), (2, 2), dropout=1.0, train=True)
+            "half of the sum, and half of what a layer adds, is dropped in train mode",
+            a_layer_that_drops(norm_first=True),
+            probe=extremes,
         ),
         Case("gradients", model_case((3,), (2,), (5, 5), (4, 1, 1, 1, 2)), probe=gradients),
         Case("a new model has these parameters", a_new_model(False), probe=at_the_start),
@@ -949,12 +961,13 @@ TRANSFORMER = Exercise(
         Case("a source of 5,500 words", model_case((5500,), (2,), sizes=(4, 1, 0, 1, 2)), visible=False),
         Case("a target of 900 words", model_case((2,), (900,), sizes=(4, 1, 1, 0, 2)), visible=False),
         Case("a later word changes nothing before it, again", a_later_target_word_changes, probe=moved, visible=False),
-        Case("in eval mode, with dropout=1, the encoder", model_case(dropout=1.0, method="encode"), visible=False),
         Case(
-            "in train mode, with dropout=1, pre-norm",
-            model_case((3, 2), (2, 4), dropout=1.0, norm_first=True, train=True),
+            "half of the sum, and half of what a post-norm layer adds",
+            a_layer_that_drops(norm_first=False),
+            probe=extremes,
             visible=False,
         ),
+        Case("in eval mode, with dropout=1, the encoder", model_case(dropout=1.0, method="encode"), visible=False),
         Case(
             "half of the sum of words and positions is dropped",
             model_case((3,), sizes=(4, 1, 0, 0, 2), dropout=0.5, method="encode", train=True),
