@@ -87,7 +87,7 @@ def trained(num_heads, seed, steps=500, batch=64, rate=1e-2):
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     model = Reader(num_heads).double()  # so that another processor's rounding trains no other model
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1)
     for step in range(steps):
         loss = loss_of(model, sentences(batch, LENGTHS[step % len(LENGTHS)], generator))
