@@ -33,6 +33,27 @@ def zero_where_masked(inputs, results, of="weights", argument="mask"):
     return nothing_where(weights, masked, f"{of} should be exactly 0 where {argument} is False")
 
 
+def looks_back_only(inputs, results, of="the result"):
+    """No query may attend to a key that comes later."""
+    ahead = np.argwhere(np.triu(numbers(results[of]), k=1))
+    if not len(ahead):
+        return None
+    *_, query, key = ahead[0]
+    return f"query {query} may attend to key {key}, which lies in its future"
+
+
+def hides_padding(inputs, results, of="the result"):
+    """No query may attend to padding."""
+    token_ids, pad_id = numbers(inputs["token_ids"]), inputs.get("pad_id", 0)
+    open_keys = np.argwhere(
+        (token_ids == pad_id) & numbers(results[of]).any(axis=(1, 2))
+    )  # of a mask (batch, 1, ..., key_len)
+    if not len(open_keys):
+        return None
+    row, key = open_keys[0]
+    return f"key {key} of sentence {row} is padding, and may be attended to"
+
+
 def nothing_where(array, masked, demand):
     """Return the demand that an array is exactly 0 in places, and what stands there instead, or None."""
     if not np.any(array[masked]):
@@ -122,6 +143,8 @@ LAWS = {
         zero_where_minus_infinity,
         zero_where_masked,
         between_the_values,
+        looks_back_only,
+        hides_padding,
         keeps_lengths,
         within_one,
     )

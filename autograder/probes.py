@@ -89,6 +89,21 @@ def moved(implementation, inputs):
     return {"noted": {f"where the result moves when {names} changes": ((after - before).abs() > MOVED).any(-1)}}
 
 
+def device_kept(implementation, inputs):
+    """Note on which device the result would lie, where the argument `device` is another than torch's default, or tensors lie elsewhere.
+
+    The machine needs no such device: each tensor stays where it is, and a label says where it would be.
+    """
+    function, arguments = prepared_call(implementation, inputs)
+    labels = device_labels()
+    for value in arguments.values():
+        if is_tensor(value):
+            labels.put(value, "meta")
+    with labels:
+        result = first_of(function(*arguments.values()))
+    return {"noted": {"the device of the result": labels.of(result)}}
+
+
 def extremes(implementation, inputs):
     """Note the smallest and the largest value of each number of the result over many calls, between which dropout throws it."""
     import torch
@@ -143,6 +158,7 @@ PROBES = {
         returned_for_views,
         gradients,
         moved,
+        device_kept,
         extremes,
         at_the_start,
         decoded,
@@ -243,6 +259,70 @@ def scripted_model(script, bos_id=1, eos_id=2):
 FIRST_ROW = (
     4  # the id in a source's first column that stands for the script's first row; smaller ones are special tokens
 )
+
+
+def device_labels():
+    """Return a context in which every tensor has a label that says on which device it would be, without being there.
+
+    What is made without a device has the label "cpu"; what is computed has that of its operands, which must agree.
+    """
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class DeviceLabels(TorchFunctionMode):
+        def __init__(self):
+            super().__init__()
+            self.known = {}  # the tensors stay with their labels, so that no other one gets their id
+
+        def put(self, tensor, label):
+            self.known[id(tensor)] = (tensor, label)
+
+        def of(self, tensor):
+            return self.known.get(id(tensor), (tensor, "cpu"))[1]
+
+        def __torch_function__(self, function, types, arguments=(), named=None):
+            named = dict(named or {})
+            name = getattr(function, "__name__", "")
+            if getattr(function, "__self__", None) is torch.Tensor.device:  # x.device
+                return torch.device(self.of(arguments[0]))
+            asked = named.pop("device", None)
+            if name == "to":
+                places = [each for each in arguments[1:] if isinstance(each, str | torch.device)]
+                places += [self.of(each) for each in arguments[1:] if is_tensor(each)]
+                asked = places[0] if places else asked
+                arguments = [each for each in arguments if not isinstance(each, str | torch.device)]
+            elif name == "cpu":
+                asked = "cpu"
+            label = torch.device(asked).type if asked is not None else self.common(name, arguments, named)
+            result = function(*arguments, **named) if name != "to" or len(arguments) + len(named) > 1 else arguments[0]
+            for each in result if isinstance(result, tuple | list) else [result]:
+                if is_tensor(each) and self.known.get(id(each), (each, label))[1] == label:
+                    self.put(each, label)
+                elif is_tensor(each):  # the same tensor, asked for elsewhere
+                    result = each.clone()
+                    self.put(result, label)
+            return result
+
+        def common(self, name, arguments, named):
+            """Return the label of the operands; numbers in tensors without an axis go with any device, and indices do."""
+            tensors = list(tensors_in([arguments, list(named.values())]))
+            if name in ("__getitem__", "__setitem__", "copy_"):
+                tensors = tensors[:1]
+            labels = list(dict.fromkeys(self.of(each) for each in tensors if each.ndim or len(tensors) == 1))
+            if len(labels) > 1:
+                raise RuntimeError(f"Expected all tensors to be on the same device, but found {' and '.join(labels)}")
+            return labels[0] if labels else "cpu"
+
+    return DeviceLabels()
+
+
+def tensors_in(value):
+    """Yield the tensors in nested lists and tuples."""
+    if is_tensor(value):
+        yield value
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from tensors_in(item)
 
 
 def first_of(result):

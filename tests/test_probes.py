@@ -17,7 +17,7 @@ from autograder.probes import (
     returned_for_views,
 )
 from autograder.wire import Tensor, decode, encode, plain
-from solutions.ch06_masking import masked_attention
+from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 from solutions.ch08_encoder_decoder import greedy_decode
 from tests.conftest import judged
 
@@ -172,6 +172,36 @@ def test_gradients_reach_every_floating_argument():
     noted = observe("gradients", masked_attention, inputs)["noted"]
     assert list(noted) == [f"the gradient with respect to {name}" for name in ("query", "key", "value")]
     assert all(np.isfinite(gradient.values).all() and gradient.values.any() for gradient in noted.values())
+
+
+def reading_numbers(token_ids):
+    return torch.tensor([[word != 0 for word in row] for row in token_ids.tolist()], device=token_ids.device)
+
+
+def forgetting_the_device(token_ids):
+    return torch.tensor([[word != 0 for word in row] for row in token_ids.tolist()])
+
+
+@pytest.mark.parametrize("kept", [decoder_mask, padding_mask, reading_numbers])
+def test_a_result_on_the_device_of_its_arguments_is_told_from_another(kept):
+    inputs = {"token_ids": plain(torch.tensor([[4, 5, 0]]))}
+    assert observe("device_kept", kept, inputs) == {"noted": {"the device of the result": "meta"}}
+    mixing = observe("device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3), inputs)
+    assert mixing["raised"]["type"] == "RuntimeError"
+    fixed = observe("device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3, "cpu"), inputs)
+    assert fixed["raised"]["type"] == "RuntimeError"
+    forgetting = observe("device_kept", forgetting_the_device, inputs)
+    assert forgetting == {"noted": {"the device of the result": "cpu"}}
+
+
+def test_a_device_that_is_asked_for_is_told_from_another():
+    inputs = {"seq_len": 3, "device": "meta"}
+    assert observe("device_kept", causal_mask, inputs) == {"noted": {"the device of the result": "meta"}}
+    for elsewhere in (None, "cpu"):
+        ignoring = observe(
+            "device_kept", lambda seq_len, device=None, fixed=elsewhere: causal_mask(seq_len, fixed), inputs
+        )
+        assert ignoring == {"noted": {"the device of the result": "cpu"}}
 
 
 def decoding_case(script, train, **arguments):
