@@ -10,6 +10,7 @@ import hmac
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -97,10 +98,12 @@ class Exercise:
             probe=case.probe.__name__,
             inputs=inputs,
             expected=observation_of(case.probe, self.reference, inputs),
-            lookalikes=lambda: [
-                observation_of(case.probe, misconception.implementation, inputs)
-                for misconception in self.misconceptions
-            ],
+            lookalikes=cache(
+                lambda: [
+                    observation_of(case.probe, misconception.implementation, inputs)
+                    for misconception in self.misconceptions
+                ]
+            ),
             properties=case.properties,
             visible=case.visible,
             weight=case.weight,

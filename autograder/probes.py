@@ -179,8 +179,8 @@ def module_of(implementation, inputs):
             raise Unfit(f"has no parameter {name}; it has {', '.join(own) or 'none'}")
         if own[name].shape != weight.shape:
             raise Unfit(f"has {name} of shape {tuple(own[name].shape)}, but it should have {tuple(weight.shape)}")
-    for weight in weights.values():
-        module.to(weight.dtype)
+    for dtype in {weight.dtype for weight in weights.values()}:
+        module.to(dtype)
     with torch.no_grad():
         for name, weight in weights.items():
             own[name].copy_(weight)

@@ -1,6 +1,7 @@
 """The checks prove themselves: right answers keep every point, however written; each misconception loses some and meets its hint."""
 
 import inspect
+from functools import cache
 
 import pytest
 
@@ -11,18 +12,22 @@ from tests.conftest import judged
 
 EXERCISES = {f"{stem}:{name}": exercise for stem in chapters() for name, exercise in load_exercises(stem).items()}
 RIGHT = {
-    f"{key}:{right.__name__}": (each, right)
+    f"{key}:{right.__name__}": (key, right)
     for key, each in EXERCISES.items()
     for right in (each.reference, *each.alternatives)
 }
-WRONG = {
-    f"{key}:{index}": (each, index) for key, each in EXERCISES.items() for index in range(len(each.misconceptions))
-}
+WRONG = {f"{key}:{index}": (key, index) for key, each in EXERCISES.items() for index in range(len(each.misconceptions))}
 SEEDS = [b"one", b"two", b"three", PUBLIC_SEED]
 MANY_SEEDS = [str(number).encode() for number in range(50)]
 
 exercises = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES.keys())
 seeds = pytest.mark.parametrize("seeds", [SEEDS, pytest.param(MANY_SEEDS, marks=pytest.mark.long)], ids=["few", "many"])
+
+
+@cache
+def prepared(key, seed):
+    """Return an exercise's cases, drawn once: what its misconceptions answer takes seconds where they are modules of many layers."""
+    return EXERCISES[key].prepare(seed)
 
 
 @exercises
@@ -34,19 +39,19 @@ def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
 
 
 @seeds
-@pytest.mark.parametrize(("exercise", "right"), RIGHT.values(), ids=RIGHT.keys())
-def test_a_right_answer_keeps_every_point(exercise, right, seeds):
+@pytest.mark.parametrize(("key", "right"), RIGHT.values(), ids=RIGHT.keys())
+def test_a_right_answer_keeps_every_point(key, right, seeds):
     for seed in seeds:
-        lost = [verdict.message for verdict in judged(exercise.prepare(seed), right) if not verdict.passed]
+        lost = [verdict.message for verdict in judged(prepared(key, seed), right) if not verdict.passed]
         assert lost == []
 
 
 @seeds
-@pytest.mark.parametrize(("exercise", "index"), WRONG.values(), ids=WRONG.keys())
-def test_a_misconception_loses_points_and_meets_a_true_hint(exercise, index, seeds):
-    wrong = exercise.misconceptions[index]
+@pytest.mark.parametrize(("key", "index"), WRONG.values(), ids=WRONG.keys())
+def test_a_misconception_loses_points_and_meets_a_true_hint(key, index, seeds):
+    wrong = EXERCISES[key].misconceptions[index]
     for seed in seeds:
-        lost = [verdict for verdict in judged(exercise.prepare(seed), wrong.implementation) if not verdict.passed]
+        lost = [verdict for verdict in judged(prepared(key, seed), wrong.implementation) if not verdict.passed]
         assert lost, f"{wrong.belief!r} keeps every point"
         assert any(wrong.hint in verdict.message for verdict in lost), [verdict.message for verdict in lost]
 
