@@ -93,7 +93,7 @@ def within_one(inputs, results, of="the result"):
 
 
 def standardised(inputs, results, of="the result"):
-    """Every slice along the last axis has mean 0 and variance 1, up to what an eps costs. Only for a new norm, whose gain is 1 and bias 0."""
+    """Every slice along the last axis has mean 0 and variance 1, up to what an eps costs. For new norms: gain 1, bias 0."""
     slices = numbers(results[of]).astype(np.float64)
     for name, found, wanted in (("mean", slices.mean(axis=-1), 0), ("variance", slices.var(axis=-1), 1)):
         off = np.abs(found - wanted) > 1e-3

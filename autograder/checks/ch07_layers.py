@@ -40,7 +40,10 @@ def norm_case(*shape, dtype=torch.float64, rows=off_centre, new=False, eps=None,
         x = rows(rng, *shape, dtype=dtype)
         made = draw.module_case(rng, reference.LayerNorm, constructor, {"x": x}, dtype, **parts)
         if new:
-            made["weights"] = {"weight": torch.ones(shape[-1], dtype=dtype), "bias": torch.zeros(shape[-1], dtype=dtype)}
+            made["weights"] = {
+                "weight": torch.ones(shape[-1], dtype=dtype),
+                "bias": torch.zeros(shape[-1], dtype=dtype),
+            }
         return made
 
     return inputs
@@ -55,6 +58,11 @@ def almost_equal(rng, *shape, dtype=torch.float64):
 def all_equal(rng, *shape, dtype=torch.float64):
     """Draw rows of one number each, in quarters, so that their mean is exact."""
     return torch.from_numpy(rng.integers(-9, 10, (*shape[:-1], 1)) / 4).expand(shape).contiguous().to(dtype)
+
+
+def in_quarters(rng, *shape, dtype):
+    """Draw rows that half precision holds exactly, and whose mean it holds exactly if their width is a power of two."""
+    return torch.from_numpy(rng.integers(-10, 13, shape) / 4).to(dtype)
 
 
 def equal_and_not(rng, *shape, dtype=torch.float64):
@@ -223,9 +231,7 @@ class NormByStandardDeviation(reference.LayerNorm):
 
 class NormByRows(reference.LayerNorm):
     def forward(self, x):
-        rows = [
-            (row - row.mean()) / (row.var(unbiased=False) + self.eps).sqrt() for row in x.reshape(-1, x.shape[-1])
-        ]
+        rows = [(row - row.mean()) / (row.var(unbiased=False) + self.eps).sqrt() for row in x.reshape(-1, x.shape[-1])]
         return torch.stack(rows).reshape(x.shape) * self.weight + self.bias
 
 
@@ -246,7 +252,7 @@ LAYER_NORM = Exercise(
         ),
         Case("gradients pass through mean and variance too", norm_case(2, 4), probe=gradients, weight=2),
         Case("float32 in, float32 out", norm_case(2, 4, dtype=torch.float32)),
-        Case("bfloat16 in, bfloat16 out", norm_case(2, 4, dtype=torch.bfloat16)),
+        Case("bfloat16 in, bfloat16 out", norm_case(2, 4, dtype=torch.bfloat16, rows=in_quarters)),
         Case("x stays as it was", norm_case(2, 4), probe=arguments_after),
         Case(
             "rows of another width get mean 0 and variance 1",
@@ -274,8 +280,8 @@ LAYER_NORM = Exercise(
             visible=False,
         ),
         Case("train mode changes nothing", norm_case(3, 4, train=True), visible=False),
-        Case("a batch in bfloat16", norm_case(2, 3, 8, dtype=torch.bfloat16), visible=False),
-        Case("float16 in, float16 out", norm_case(2, 6, dtype=torch.float16), visible=False),
+        Case("a batch in bfloat16", norm_case(2, 3, 8, dtype=torch.bfloat16, rows=in_quarters), visible=False),
+        Case("float16 in, float16 out", norm_case(2, 8, dtype=torch.float16, rows=in_quarters), visible=False),
         Case("numbers that do not lie side by side", norm_case(2, 3, 4), probe=returned_for_views, visible=False),
         Case("a batch stays as it was", norm_case(2, 3, 4), probe=arguments_after, visible=False),
         Case(
@@ -314,6 +320,11 @@ LAYER_NORM = Exercise(
             "What is the variance of features that are all equal, and what happens when you divide by its root?",
         ),
         Misconception(
+            "eps is a standard deviation",
+            norm_with(lambda x, eps: standardise(x, eps**2)),
+            "Your eps acts as its square does. It is added to a variance; is it one already?",
+        ),
+        Misconception(
             "eps is always 0.00001",
             norm_with(lambda x, eps: standardise(x, 1e-5)),
             "With the usual eps you are right. Does the number that the caller asked for reach your formula?",
@@ -346,7 +357,7 @@ LAYER_NORM = Exercise(
         Misconception(
             "the mean lines up by itself",
             norm_with(without_keeping_the_axis),
-            "A mean that drops its axis is then lined up with the features, not with the positions. How can it keep that axis, with size 1?",
+            "A mean that drops its axis is then lined up with the features, not with the positions. How can it keep that axis?",
         ),
         Misconception(
             "only the spread has to be divided out",
@@ -372,6 +383,16 @@ LAYER_NORM = Exercise(
             "the gain multiplies the bias too",
             norm_with(affine=lambda normalised, weight, bias: (normalised + bias) * weight),
             "The order of two steps matters: does your gain multiply the bias as well?",
+        ),
+        Misconception(
+            "gain and bias are there to be had",
+            norm_with(affine=lambda normalised, weight, bias: normalised),
+            "Your rows have mean 0 and variance 1, whatever weight and bias hold. Where does your forward use the two?",
+        ),
+        Misconception(
+            "only the gain is used",
+            norm_with(affine=lambda normalised, weight, bias: normalised * weight),
+            "Your result does not depend on the bias. Where does it stand in the formula?",
         ),
         Misconception(
             "gain and bias are constants",
@@ -568,7 +589,9 @@ FEED_FORWARD = Exercise(
         Case("d_ff may equal d_model", network_case(2, 2, 4, d_ff=4)),
         Case("gradients reach x and every weight", network_case(2, 3, d_ff=4), probe=gradients),
         Case("without a dropout, train mode changes nothing", network_case(2, 3, 4, d_ff=6, train=True)),
-        Case("in train mode some features in between are dropped", two_units_awake(0.3, True), probe=extremes, weight=2),
+        Case(
+            "in train mode some features in between are dropped", two_units_awake(0.3, True), probe=extremes, weight=2
+        ),
         Case("in eval mode none are", two_units_awake(0.4, False), probe=extremes),
         Case("float32 in, float32 out", network_case(2, 3, d_ff=4, dtype=torch.float32)),
         Case("bfloat16 in, bfloat16 out", network_case(2, 3, d_ff=4, dtype=torch.bfloat16)),
@@ -587,13 +610,22 @@ FEED_FORWARD = Exercise(
         Case("a dropout of 0 in train mode", network_case(2, 4, d_ff=6, dropout=0.0, train=True), visible=False),
         Case("without one, in train mode", network_case(3, 3, 4, d_ff=9, train=True), visible=False),
         Case(
-            "most features in between are dropped", two_units_awake(0.6, True, 3), probe=extremes, visible=False, weight=2
+            "most features in between are dropped",
+            two_units_awake(0.6, True, 3),
+            probe=extremes,
+            visible=False,
+            weight=2,
         ),
         Case("none are in eval mode", two_units_awake(0.5, False, 3), probe=extremes, visible=False),
         Case("a batch in float32", network_case(2, 3, 4, d_ff=6, dtype=torch.float32), visible=False),
         Case("float16 in, float16 out", network_case(2, 4, d_ff=6, dtype=torch.float16), visible=False),
         Case("a batch in bfloat16", network_case(2, 3, 4, d_ff=6, dtype=torch.bfloat16), visible=False),
-        Case("numbers that do not lie side by side", network_case(2, 3, 4, d_ff=5), probe=returned_for_views, visible=False),
+        Case(
+            "numbers that do not lie side by side",
+            network_case(2, 3, 4, d_ff=5),
+            probe=returned_for_views,
+            visible=False,
+        ),
         Case("a batch stays as it was", network_case(2, 3, 4, d_ff=6), probe=arguments_after, visible=False),
     ),
     misconceptions=(
@@ -658,6 +690,11 @@ FEED_FORWARD = Exercise(
             "In train mode whole numbers of your result become 0. Which features should be dropped: those at the end, or those in between?",
         ),
         Misconception(
+            "dropout comes in between and at the end",
+            network_with(lambda self, x: self.dropout(think(self, x))),
+            "In train mode you drop twice: in between, which is right, and once more. The layer around the network will see to its output.",
+        ),
+        Misconception(
             "dropout comes first",
             network_with(lambda self, x: self.linear_2(torch.relu(self.linear_1(self.dropout(x))))),
             "In train mode you drop features of x. Which features should be dropped: those that come in, or those in between?",
@@ -700,19 +737,31 @@ FEED_FORWARD = Exercise(
 # --- EncoderLayer ----------------------------------------------------------------------------------------------------
 
 
-def layer_case(batch, seq_len, d_model=4, heads=2, d_ff=6, *, norm_first=None, dropout=0.0, mask=None, dtype=None, **parts):
+def layer_case(batch, seq_len, d_model=4, heads=2, d_ff=6, *, norm_first=None, dropout=0.0, mask=None, **parts):
     """Make the inputs of an EncoderLayer; `mask(rng)` draws its mask, and without `norm_first` its default is meant."""
-    dtype = dtype or torch.float64
 
     def inputs(rng):
         constructor = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
         if norm_first is not None:
             constructor |= {"dropout": dropout, "norm_first": norm_first}
-        forward = {"x": 1.5 * draw.normal(rng, batch, seq_len, d_model, dtype=dtype) + 0.5}
-        forward["x"] = forward["x"].to(torch.float64).round(decimals=3).to(dtype)
+        forward = {"x": (1.5 * float64_normal(rng, batch, seq_len, d_model) + 0.5).round(decimals=3)}
         if mask is not None:
             forward["mask"] = mask(rng)
-        return draw.module_case(rng, reference.EncoderLayer, constructor, forward, dtype, **parts)
+        return draw.module_case(rng, reference.EncoderLayer, constructor, forward, torch.float64, **parts)
+
+    return inputs
+
+
+def gentle(dtype, norm_first, batch=1):
+    """Make a case for a narrow dtype: rows whose norm is nowhere near 0 / 0, and small matrices, so that no rounding grows on its way."""
+
+    def inputs(rng):
+        made = layer_case(batch, 3, norm_first=norm_first)(rng)
+        rows = rng.permuted([[-1.5, -0.5, 0.5, 1.5]] * (3 * batch), axis=-1) + rng.integers(-2, 3, (3 * batch, 1)) / 4
+        made["forward"]["x"] = torch.from_numpy(rows).reshape(batch, 3, 4).to(dtype)
+        shrunk = {name: weight * (0.4 if weight.ndim > 1 else 1) for name, weight in made["weights"].items()}
+        made["weights"] = {name: weight.round(decimals=3).to(dtype) for name, weight in shrunk.items()}
+        return made
 
     return inputs
 
@@ -741,9 +790,7 @@ def the_last_word_changes(rng):
     return {**made, "changed": {"x": x}}
 
 
-OUTPUTS = [
-    f"{name}.{kind}" for name in ("self_attention.w_o", "feed_forward.linear_2") for kind in ("weight", "bias")
-]
+OUTPUTS = [f"{name}.{kind}" for name in ("self_attention.w_o", "feed_forward.linear_2") for kind in ("weight", "bias")]
 
 
 def sized(rng, *shape):
@@ -822,6 +869,10 @@ def norms_at_both_ends(x, part, norm, dropout):
     return norm(x + dropout(part(norm(x))))
 
 
+def without_norm(x, part, norm, dropout):
+    return x + dropout(part(x))
+
+
 def residual_of_what_was_normalised(x, part, norm, dropout):
     x = norm(x)
     return x + dropout(part(x))
@@ -876,7 +927,9 @@ class LayerWithOneResidual(reference.EncoderLayer):
 class LayerInParallel(reference.EncoderLayer):
     def forward(self, x, mask=None):
         if self.norm_first:
-            return x + self.dropout(attend(self, self.norm_1(x), mask)) + self.dropout(self.feed_forward(self.norm_2(x)))
+            return (
+                x + self.dropout(attend(self, self.norm_1(x), mask)) + self.dropout(self.feed_forward(self.norm_2(x)))
+            )
         first = self.norm_1(x + self.dropout(attend(self, x, mask)))
         return first + self.norm_2(x + self.dropout(self.feed_forward(x)))
 
@@ -886,6 +939,16 @@ class LayerWithoutANetwork(reference.EncoderLayer):
         if self.norm_first:
             return x + self.dropout(attend(self, self.norm_1(x), mask))
         return self.norm_1(x + self.dropout(attend(self, x, mask)))
+
+
+class LayerWithANormAtTheEnd(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        x = super().forward(x, mask)
+        return self.norm_2(x) if self.norm_first else x
+
+
+def one_norm_with_two_names(self, d_model, d_ff, dropout):
+    self.norm_2 = self.norm_1
 
 
 def network_without_dropout(self, d_model, d_ff, dropout):
@@ -1011,7 +1074,7 @@ ENCODER_LAYER = Exercise(
             almost_silent(NETWORK_SPEAKS, norm_first=True, train=False, dropout=0.5),
             probe=extremes,
         ),
-        Case("float32 in, float32 out", layer_case(1, 3, norm_first=False, dtype=torch.float32)),
+        Case("float32 in, float32 out", gentle(torch.float32, False)),
         Case("x stays as it was", layer_case(2, 3, norm_first=True), probe=arguments_after),
         Case("post-norm on a larger batch", layer_case(3, 5, 8, 4, 10), visible=False, weight=3),
         Case("pre-norm on a larger batch", layer_case(3, 5, 6, 3, 9, norm_first=True), visible=False, weight=3),
@@ -1043,7 +1106,7 @@ ENCODER_LAYER = Exercise(
         Case("gradients on a batch, post-norm", layer_case(2, 3), probe=gradients, visible=False, weight=2),
         Case(
             "gradients under a mask, pre-norm",
-            layer_case(2, 3, norm_first=True, mask=lambda rng: causal_mask(3)),
+            layer_case(2, 3, norm_first=True, mask=lambda rng: causal_mask(3)[0, 0]),
             probe=gradients,
             visible=False,
             weight=2,
@@ -1067,9 +1130,9 @@ ENCODER_LAYER = Exercise(
             probe=extremes,
             visible=False,
         ),
-        Case("float32, pre-norm", layer_case(2, 3, norm_first=True, dtype=torch.float32), visible=False),
-        Case("bfloat16 in, bfloat16 out", layer_case(1, 3, norm_first=True, dtype=torch.bfloat16), visible=False),
-        Case("float16 in, float16 out", layer_case(1, 3, norm_first=True, dtype=torch.float16), visible=False),
+        Case("float32, pre-norm", gentle(torch.float32, True, batch=2), visible=False),
+        Case("bfloat16 in, bfloat16 out", gentle(torch.bfloat16, True), visible=False),
+        Case("float16 in, float16 out", gentle(torch.float16, True), visible=False),
         Case("numbers that do not lie side by side", layer_case(2, 3), probe=returned_for_views, visible=False),
         Case("x stays as it was, post-norm", layer_case(2, 3), probe=arguments_after, visible=False),
     ),
@@ -1138,6 +1201,21 @@ ENCODER_LAYER = Exercise(
             "norm_2 does not matter to your result. Which norm belongs to the second part?",
         ),
         Misconception(
+            "two names may hold one norm",
+            layer_with_parts(one_norm_with_two_names),
+            "norm_1 and norm_2 are one and the same module in your layer. How many norms did you make?",
+        ),
+        Misconception(
+            "residuals are enough",
+            layer_with(post=without_norm, pre=without_norm),
+            "Neither norm_1 nor norm_2 matters to your result. Where do they stand in the formulas?",
+        ),
+        Misconception(
+            "a pre-norm layer ends with a norm too",
+            LayerWithANormAtTheEnd,
+            "Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act on a sum?",
+        ),
+        Misconception(
             "norm_1 belongs to the feed-forward network",
             layer_with(pairs=norms_exchanged),
             "Both norms are used, each with the other's part. In which order does the docstring name them?",
@@ -1150,7 +1228,7 @@ ENCODER_LAYER = Exercise(
         Misconception(
             "attention runs over the first axis",
             layer_with(attend=attend_over_the_batch),
-            "Positions of different sentences see each other in your layer. Which axis of x does MultiHeadAttention take for the positions?",
+            "Positions of different sentences see each other in your layer. Which axis does MultiHeadAttention take for the positions?",
         ),
         Misconception(
             "the norm goes around the part",
