@@ -113,6 +113,19 @@ def within_one(inputs, results, of="the result"):
     return f"{of} should lie between -1 and 1, but reaches {states.flat[np.abs(states).argmax()]:.4g}"
 
 
+def standardised(inputs, results, of="the result"):
+    """Every slice along the last axis has mean 0 and variance 1, up to what an eps costs. For new norms: gain 1, bias 0."""
+    slices = numbers(results[of]).astype(np.float64)
+    for name, found, wanted in (("mean", slices.mean(axis=-1), 0), ("variance", slices.var(axis=-1), 1)):
+        off = np.abs(found - wanted) > 1e-3
+        if off.any():
+            return (
+                f"along the last axis, {of} should have the {name} {wanted}, but that of "
+                f"{name_of_slice(of, off, -1)} is {apart(found[off].flat[0], wanted)[0]}"
+            )
+    return None
+
+
 def relative(value):
     """Return how far numbers of this dtype may lie from right ones, as a part of them."""
     return TOLERANCES[dtype_name(value)][0]
@@ -147,5 +160,6 @@ LAWS = {
         hides_padding,
         keeps_lengths,
         within_one,
+        standardised,
     )
 }

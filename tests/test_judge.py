@@ -93,6 +93,16 @@ def test_what_tanh_returns_lies_between_minus_one_and_one():
     assert found == "the result should lie between -1 and 1, but reaches -1.25"
 
 
+def test_a_slice_that_is_not_standardised_is_named_with_its_mean_or_variance():
+    standardised = LAWS["standardised"]
+    slices = np.array([[[-1.0, 1.0], [1.0, -1.0]]])
+    assert standardised({}, {"the result": slices}) is None
+    found = standardised({}, {"the result": np.add(slices, [[0], [0.5]])})
+    assert found == "along the last axis, the result should have the mean 0, but that of result[0, 1, :] is 0.5"
+    found = standardised({}, {"the result": slices * [[0.5], [1]]})
+    assert found == "along the last axis, the result should have the variance 1, but that of result[0, 0, :] is 0.25"
+
+
 def test_hidden_numbers_stay_hidden():
     for verdict in judged(
         EXERCISES["softmax"].prepare(b"secret", visible=False), lambda scores, axis=-1: scores * 0 + 0.2
