@@ -35,7 +35,7 @@ def measured(page, **state):
 
 def values_of(page, side):
     plot = page.locator(".layernorm-plot").nth(side)
-    return [float(text.inner_text().replace("−", "-")) for text in plot.locator(".layernorm-value").all()]
+    return [float(text.text_content().replace("−", "-")) for text in plot.locator(".layernorm-value").all()]
 
 
 def text_of(page, kind):
