@@ -11,14 +11,16 @@ from autograder.judge import share
 from tests.conftest import judged
 
 EXERCISES = {f"{stem}:{name}": exercise for stem in chapters() for name, exercise in load_exercises(stem).items()}
-RIGHT = {
-    f"{key}:{right.__name__}": (each, right)
+RIGHT = [
+    pytest.param(each, right, id=f"{key}:{right.__name__}", marks=pytest.mark.xdist_group(key))
     for key, each in EXERCISES.items()
     for right in (each.reference, *each.alternatives)
-}
-WRONG = {
-    f"{key}:{index}": (each, index) for key, each in EXERCISES.items() for index in range(len(each.misconceptions))
-}
+]
+WRONG = [
+    pytest.param(each, index, id=f"{key}:{index}", marks=pytest.mark.xdist_group(key))
+    for key, each in EXERCISES.items()
+    for index in range(len(each.misconceptions))
+]
 SEEDS = [b"one", b"two", b"three", PUBLIC_SEED]
 MANY_SEEDS = [str(number).encode() for number in range(50)]
 
@@ -27,7 +29,7 @@ BY_REFERENCE = {exercise.reference: exercise for exercise in EXERCISES.values()}
 
 @lru_cache(maxsize=64)
 def prepared(reference, seed):
-    """Draw an exercise's cases once for all of its tests: what its misconceptions answer takes a second."""
+    """Draw an exercise's cases once for all of its tests, which run in one worker: what its misconceptions answer takes seconds."""
     return BY_REFERENCE[reference].prepare(seed)
 
 
@@ -44,7 +46,7 @@ def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
 
 
 @seeds
-@pytest.mark.parametrize(("exercise", "right"), RIGHT.values(), ids=RIGHT.keys())
+@pytest.mark.parametrize(("exercise", "right"), RIGHT)
 def test_a_right_answer_keeps_every_point(exercise, right, seeds):
     for seed in seeds:
         lost = [verdict.message for verdict in judged(prepared(exercise.reference, seed), right) if not verdict.passed]
@@ -52,7 +54,7 @@ def test_a_right_answer_keeps_every_point(exercise, right, seeds):
 
 
 @seeds
-@pytest.mark.parametrize(("exercise", "index"), WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize(("exercise", "index"), WRONG)
 def test_a_misconception_loses_points_and_meets_a_true_hint(exercise, index, seeds):
     wrong = exercise.misconceptions[index]
     for seed in seeds:
@@ -74,8 +76,9 @@ def test_a_stub_and_empty_answers_earn_nothing(exercise, visible):
     def refusing_everything(*arguments):
         raise ValueError("no")
 
+    asked = exercise.prepare(b"any", visible)
     for empty in (stub, refusing_everything, lambda *arguments: None, lambda first, *others: first):
-        verdicts = judged(exercise.prepare(b"any", visible), empty)
+        verdicts = judged(asked, empty)
         assert share(verdicts) == 0, [verdict.title for verdict in verdicts if verdict.passed]
 
 

@@ -1100,7 +1100,7 @@ TRANSFORMER = Exercise(
         Misconception(
             "decode returns logits",
             transformer_with(decode=decode_into_logits, forward=forward_of_logits),
-            "`forward` is right. What should `decode` return: a vector for each position, or scores for each word?",
+            "Your `forward` is right. What should `decode` return: a vector for each position, or scores for each word?",
         ),
         Misconception(
             "the result are probabilities",
@@ -1125,7 +1125,7 @@ TRANSFORMER = Exercise(
         Misconception(
             "decode encodes the source itself",
             transformer_with(decode=decode_reading_the_source_again),
-            "`forward` is right, and `decode` does not heed its second argument. What is the memory for?",
+            "Your `forward` is right, and `decode` does not heed its second argument. What is the memory for?",
         ),
         Misconception(
             "one embedding serves both languages",
