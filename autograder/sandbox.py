@@ -1,0 +1,378 @@
+"""The boundary around learners' code: bubblewrap around a fork server, and a world of its own for each submission.
+
+`boundary(stem)` gives the one that this machine offers. There is no fall-back that is silently weaker: without bubblewrap it raises, unless
+it is told in so many words to go on without.
+
+What a submission can reach is listed in `mounts`: the Python that runs it, read-only; the few modules of this course that notebooks
+import; and empty folders of limited size. No network, no other process, no gradebook, no reference of this chapter or a later one.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from autograder.course import ROOT, CourseError, chapters
+
+HELP = (
+    "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), grade in a container, or, for notebooks "
+    "that you trust, say --unsandboxed"
+)
+COURSE = "/course"
+CREDENTIALS = struct.Struct("iii")  # process, user and group of who sent a message
+LEARNERS_MODULES = (
+    "__init__",
+    "course",
+    "exercise",
+    "judge",
+    "laws",
+    "learner",
+    "probes",
+    "tolerances",
+    "visible",
+    "wire",
+)
+START_SECONDS = 60
+END_SECONDS = 10
+NOBODY = 65534  # who submissions run as, where the grader is root
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What all processes of a submission may use.
+
+    Args:
+        memory: bytes of address space, for one process.
+        memory_in_all: bytes that all processes hold together.
+        processes: at the same time, threads included.
+        file: bytes in one file.
+        cpu: seconds, for one process.
+    """
+
+    memory: int = 4 * 2**30
+    memory_in_all: int = 4 * 2**30
+    processes: int = 64
+    file: int = 64 * 2**20
+    cpu: int = 180
+
+
+class Sandbox:
+    """A fork server inside bubblewrap, for the submissions to one chapter. Use it in a `with` statement.
+
+    Args:
+        stem: the chapter; its notebook may import what earlier chapters built.
+
+    Raises:
+        CourseError: where there is no bubblewrap, or it does not work here; the message says what to do.
+    """
+
+    name = "bubblewrap"
+    largest_message = 2**26  # bytes of a kernel's message; a larger one is lost
+
+    def __init__(self, stem):
+        self.stem = stem
+
+    def __enter__(self):
+        if not shutil.which("bwrap"):
+            raise CourseError(f"learners' code is run inside bubblewrap, and there is none here: {HELP}")
+        self.folder = tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True)
+        os.chmod(self.folder.name, 0o711)
+        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.errors = open(Path(self.folder.name) / "errors.txt", "w+")
+        self.process = subprocess.Popen(
+            command(self.stem, self.folder.name), stdin=theirs, stdout=subprocess.DEVNULL, stderr=self.errors, env={}
+        )
+        theirs.close()
+        self.socket.settimeout(START_SECONDS)
+        try:
+            if self.socket.recv(16) == b"ready":
+                return self
+        except OSError:
+            pass
+        self.errors.seek(0)
+        reason = self.errors.read()[-400:].strip() or "no reason was given"
+        self.__exit__()
+        raise CourseError(f"learners' code is run inside bubblewrap, which does not work here ({reason}); {HELP}")
+
+    def __exit__(self, *exception):
+        self.socket.close()
+        self.process.terminate()
+        self.process.wait()
+        self.errors.close()
+        self.folder.cleanup()
+
+    def fork(self, bounds=None):
+        """Start the process of one submission.
+
+        Returns:
+            Process, whose kernel can be connected to.
+
+        Raises:
+            RuntimeError: if none could be started.
+        """
+        if self.process.poll() is not None:  # the fork server is gone: killed from outside, or out of memory
+            self.__exit__()
+            self.__enter__()
+        folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self.folder.name))
+        connection = new_connection()
+        (folder / "kernel.json").write_text(json.dumps({**connection, "ip": "/run/kernel/kernel"}))
+        hand_over(folder)
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        request = {"kernel": folder.name, "limits": asdict(bounds or Bounds())}
+        socket.send_fds(self.socket, [json.dumps(request).encode()], [theirs.fileno()])
+        theirs.close()
+        control.settimeout(START_SECONDS)
+        try:
+            told, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
+        except TimeoutError:
+            told = b"nothing was heard of it"
+        if told != b"ready":
+            control.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise RuntimeError(f"no kernel could be started: {told.decode(errors='replace')}")
+        keeper, _, _ = CREDENTIALS.unpack(ancillary[0][2])
+        return Process(control, folder, {**connection, "ip": str(folder / "kernel")}, keeper)
+
+
+class Process:
+    """One submission's process, and everything that it starts.
+
+    Args:
+        control: the socket on which its keeper listens.
+        folder: holds the sockets of its kernel.
+        connection: what a client needs to know.
+        keeper: process id of the keeper, whose descendants are the submission.
+    """
+
+    def __init__(self, control, folder, connection, keeper):
+        self.control, self.folder, self.connection = control, folder, connection
+        self.keeper = psutil.Process(keeper)
+
+    def is_alive(self):
+        """Return whether the process runs."""
+        return not select.select([self.control], [], [], 0)[0]
+
+    def interrupt(self):
+        """Ask whatever runs to stop, as Ctrl-C does."""
+        with contextlib.suppress(OSError):
+            self.control.sendall(b"interrupt")
+
+    def end(self):
+        """End the process and all that it started; return when nothing of it is left."""
+        self.control.settimeout(END_SECONDS)
+        try:
+            self.control.sendall(b"kill")
+            self.control.recv(4096)
+        except TimeoutError:  # its keeper hangs
+            self.end_without_keeper()
+        except OSError:  # both are gone already
+            pass
+        self.control.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_without_keeper(self):
+        """End the submission's first process, and so all of them, and its keeper from here."""
+        with contextlib.suppress(psutil.Error):
+            for process in [*self.keeper.children(), self.keeper]:
+                process.kill()
+
+
+class Unsandboxed:
+    """No boundary: kernels run as the grader's own user, and can read and do what that user can."""
+
+    name = "none"
+    largest_message = -1  # without a limit
+
+    def __init__(self, stem):
+        self.stem = stem
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def fork(self, bounds=None):
+        """Start the process of one submission, with a folder and an environment of its own.
+
+        Returns:
+            PlainProcess.
+        """
+        folder = Path(tempfile.mkdtemp(prefix="autograder-"))
+        connection = {**new_connection(), "ip": str(folder / "kernel")}
+        (folder / "kernel.json").write_text(json.dumps(connection))
+        home = folder / "home"
+        home.mkdir()
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT") if name in os.environ}
+        own = {"HOME": str(home), "IPYTHONDIR": str(home / ".ipython"), "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "ipykernel_launcher",
+                "--HistoryManager.enabled=False",
+                "-f",
+                folder / "kernel.json",
+            ],
+            cwd=home,
+            env={**environment(), "MPLCONFIGDIR": str(home), **kept, **own},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return PlainProcess(process, folder, connection)
+
+
+class PlainProcess:
+    """One submission's process without a boundary."""
+
+    def __init__(self, process, folder, connection):
+        self.process, self.folder, self.connection = process, folder, connection
+
+    def is_alive(self):
+        """Return whether the process runs."""
+        return self.process.poll() is None
+
+    def interrupt(self):
+        """Ask whatever runs to stop, as Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self):
+        """End the process and whatever it started in its group; what left the group goes on."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@cache
+def boundary(stem, unsandboxed=False):
+    """Return this process's boundary for submissions to a chapter; it ends with the process.
+
+    Raises:
+        CourseError: where there is no bubblewrap that works, unless `unsandboxed`.
+    """
+    chosen = Unsandboxed(stem) if unsandboxed else Sandbox(stem)
+    chosen.__enter__()
+    atexit.register(chosen.__exit__)
+    return chosen
+
+
+def hand_over(folder):
+    """Give a kernel's folder, with the key to its messages, to the user that its submission runs as, and to nobody else."""
+    for path in (*folder.iterdir(), folder):
+        if os.getuid() == 0:
+            os.chown(path, NOBODY, NOBODY)
+        path.chmod(0o700)
+
+
+def new_connection():
+    """Return the part of a kernel's connection that does not depend on where it lies."""
+    names = ("shell", "iopub", "stdin", "control", "hb")
+    return {
+        **{f"{name}_port": number for number, name in enumerate(names, 1)},
+        "transport": "ipc",
+        "signature_scheme": "hmac-sha256",
+        "key": secrets.token_hex(16),
+    }
+
+
+def command(stem, folder):
+    """Return the command line that starts the fork server."""
+    root = os.getuid() == 0
+    # limits on processes do not bind a real root, who becomes nobody in each child; an ordinary user is root of a world of its own, and
+    # needs CAP_SETFCAP to map that root to nobody
+    user = [] if root else ["--unshare-user", "--uid", "0", "--gid", "0"]
+    kept = ["CAP_SYS_ADMIN", *(["CAP_SETUID", "CAP_SETGID"] if root else ["CAP_SETFCAP"])]
+    return [
+        "bwrap",
+        *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", *user),
+        *("--cap-drop", "ALL", *(word for capability in kept for word in ("--cap-add", capability))),
+        *("--clearenv", "--die-with-parent", "--new-session"),
+        *mounts(stem, folder),
+        *(word for name, value in environment().items() for word in ("--setenv", name, value)),
+        *("--chdir", "/", "--remount-ro", "/"),
+        *(sys.executable, "-m", "autograder.forkserver"),
+    ]
+
+
+def mounts(stem, folder):
+    """Return bubblewrap's options for what is there: everything that a learner's code can ever see."""
+    options = ["--ro-bind", "/usr", "/usr"]
+    for path in ("/bin", "/lib", "/lib64", "/sbin"):
+        if os.path.islink(path):
+            options += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            options += ["--ro-bind", path, path]
+    options += folders_above("/etc/localtime")
+    for path in ("/etc/ld.so.cache", "/etc/localtime"):
+        options += ["--ro-bind-try", path, path]
+    for path in dict.fromkeys((sys.base_prefix, sys.prefix)):
+        if not Path(path).is_relative_to("/usr"):
+            options += [*folders_above(path), "--ro-bind", path, path]
+    for source in course_files(stem):
+        target = f"{COURSE}/{source.relative_to(ROOT)}"
+        options += [*folders_above(target), "--ro-bind", str(source), target]
+    options += [*folders_above("/home/learner"), *folders_above("/run/kernel")]
+    options += [
+        "--dev",
+        "/dev",
+        "--dir",
+        "/proc",
+        "--tmpfs",
+        "/tmp",
+        "--tmpfs",
+        "/home/learner",
+        "--dir",
+        "/run/kernel",
+    ]
+    options += ["--bind", "/proc", "/run/outside-proc", "--bind", folder, "/run/kernels"]
+    return options
+
+
+def folders_above(path):
+    """Return bubblewrap's options for the folders on the way to a path, which everybody may enter."""
+    return [word for parent in reversed(Path(path).parents[:-1]) for word in ("--perms", "0755", "--dir", str(parent))]
+
+
+def course_files(stem):
+    """Return the files of this course that a chapter's notebook may import."""
+    earlier = [ROOT / "solutions" / f"{each}.py" for each in chapters() if each < stem]
+    modules = [ROOT / "autograder" / f"{name}.py" for name in (*LEARNERS_MODULES, "forkserver", "system_calls")]
+    visible = sorted((ROOT / "autograder" / "visible").glob("*.json"))
+    return [*modules, *visible, ROOT / "_toc.yml", ROOT / "solutions" / "__init__.py", *earlier]
+
+
+def environment():
+    """Return the environment variables of the fork server and of learners' processes."""
+    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
+    return {
+        **one_thread,
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": "/home/learner",
+        "USER": "learner",
+        "IPYTHONDIR": "/home/learner/.ipython",
+        "MPLCONFIGDIR": "/home/learner/.matplotlib",
+        "MPLBACKEND": "agg",
+        "PYTHONPATH": COURSE,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
