@@ -98,11 +98,8 @@ class Exercise:
             probe=case.probe.__name__,
             inputs=inputs,
             expected=observation_of(case.probe, self.reference, inputs),
-            lookalikes=cache(
-                lambda: [
-                    observation_of(case.probe, misconception.implementation, inputs)
-                    for misconception in self.misconceptions
-                ]
+            lookalike=cache(
+                lambda index: observation_of(case.probe, self.misconceptions[index].implementation, inputs)
             ),
             properties=case.properties,
             visible=case.visible,
@@ -117,14 +114,14 @@ class PreparedCase:
     Args:
         inputs: the arguments by name, as plain values.
         expected: what the probe observes of the reference.
-        lookalikes: called, gives what the probe observes of each misconception, in order.
+        lookalike: called with a misconception's index, gives what the probe observes of it.
     """
 
     title: str
     probe: str
     inputs: dict
     expected: dict
-    lookalikes: Callable[[], list] = field(compare=False)
+    lookalike: Callable[[int], dict] = field(compare=False)
     properties: tuple
     visible: bool
     weight: int

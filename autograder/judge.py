@@ -15,6 +15,7 @@ from autograder.tolerances import TOLERANCES
 from autograder.wire import Tensor, dtype_name, numbers, printable
 
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
+PATIENCE = 2  # failed cases by which a misconception may fall behind before it is given up
 SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
 
 
@@ -297,20 +298,46 @@ def look_alike(exercise, pairs, findings):
     A hint that does not fit is worse than none. So a misconception is considered only if it fails in no case that the learner passes, and
     does what the learner does in at least half of the cases in which it fails. Of several, the one that agrees in the most cases is meant.
 
+    To ask a misconception takes as long as to ask the learner, and there are many of them. So each is asked in the failed cases first,
+    and no further once it has differed there too often.
+
     Returns:
         list of int or None, one for each case.
     """
+    alike = [None] * len(pairs)
     if not any(findings) or all(is_stub(seen) for _, seen in pairs):
-        return [None] * len(pairs)  # before anything is asked of the misconceptions, which takes longest
-    failed = np.array([found is not None for found in findings])[:, np.newaxis]  # (cases, 1)
-    others = [(case, seen, [tidy(other) for other in case.lookalikes()]) for case, seen in pairs]
-    shape = len(pairs), len(exercise.hints)  # (cases, misconceptions)
-    agrees = [[same_observation(other, seen) for other in row] for _, seen, row in others]
-    fails = [[find(exercise, case, other) is not None for other in row] for case, _, row in others]
-    agrees, fails = (np.array(table, dtype=bool).reshape(shape) for table in (agrees, fails))
-    fits = ~(fails & ~failed).any(axis=0) & (2 * (agrees & fails).sum(axis=0) >= fails.sum(axis=0))  # (misconceptions,)
-    alike = failed & agrees & fails & fits  # (cases, misconceptions)
-    return [int(np.argmax(row * (1 + agrees.sum(axis=0)))) if row.any() else None for row in alike]
+        return alike
+    failed = [index for index, found in enumerate(findings) if found]
+    passed = [index for index, found in enumerate(findings) if not found]
+    most = [0] * len(pairs)
+    for misconception in range(len(exercise.hints)):
+        agrees = where_it_agrees(exercise, pairs, failed, misconception)
+        if agrees and not any(fails_in(exercise, pairs[index][0], misconception) for index in passed):
+            for index in agrees:
+                if len(agrees) > most[index]:
+                    alike[index], most[index] = misconception, len(agrees)
+    return alike
+
+
+def where_it_agrees(exercise, pairs, failed, misconception):
+    """Return the failed cases in which a misconception does what the learner did; none, if they are too few."""
+    agrees, others = [], 0
+    for done, index in enumerate(failed, 1):
+        case, seen = pairs[index]
+        other = tidy(case.lookalike(misconception))
+        if find(exercise, case, other) is not None:
+            if same_observation(other, seen):
+                agrees.append(index)
+            else:
+                others += 1
+        if others > len(agrees) + min(PATIENCE, len(failed) - done):
+            return []
+    return agrees
+
+
+def fails_in(exercise, case, misconception):
+    """Return whether a misconception fails in a case."""
+    return find(exercise, case, tidy(case.lookalike(misconception))) is not None
 
 
 def same_observation(one, other):

@@ -5,6 +5,7 @@ its hint. `check` reads it and needs nothing else: no reference, no hidden case.
 """
 
 import json
+from functools import cache
 
 from autograder.course import VISIBLE, CourseError
 from autograder.exercise import PUBLIC_SEED, PreparedCase, PreparedExercise, load_exercises
@@ -38,6 +39,12 @@ def read_visible_cases(stem):
     path = VISIBLE / f"{stem}.json"
     if not path.exists():
         raise CourseError(f"{path.name} is missing from autograder/visible; `make notebooks` writes it")
+    return exercises_in(path, path.stat().st_mtime_ns)
+
+
+@cache
+def exercises_in(path, changed):
+    """Read a file, anew only after it has changed: a notebook asks for the same ones all the time."""
     return {each["exercise"]: exercise_from_json(each) for each in json.loads(path.read_text(encoding="utf-8"))}
 
 
@@ -47,14 +54,15 @@ def exercise_text(exercise):
         {"exercise": exercise.name, "returns": exercise.returns, "hints": exercise.hints}, ensure_ascii=False, indent=1
     )
     cases = ",\n".join(
-        json.dumps(case_as_json(case), ensure_ascii=False, separators=(",", ":")) for case in exercise.cases
+        json.dumps(case_as_json(case, len(exercise.hints)), ensure_ascii=False, separators=(",", ":"))
+        for case in exercise.cases
     )
     return f'{head[:-2]},\n "cases": [\n{cases}\n]}}'
 
 
-def case_as_json(case):
-    """Return a case as what JSON can hold; a misconception that answers rightly here is left out."""
-    others = enumerate(case.lookalikes())
+def case_as_json(case, misconceptions):
+    """Return a case as what JSON can hold; of so many misconceptions, those that answer rightly here are left out."""
+    others = [(index, case.lookalike(index)) for index in range(misconceptions)]
     return {
         "title": case.title,
         "probe": case.probe,
@@ -68,21 +76,18 @@ def case_as_json(case):
 
 def exercise_from_json(each):
     """Return the PreparedExercise that `exercise_text` wrote."""
-    hints = tuple(each["hints"])
-    cases = tuple(case_from_json(case, len(hints)) for case in each["cases"])
-    return PreparedExercise(each["exercise"], tuple(each["returns"]), hints, cases)
+    cases = tuple(map(case_from_json, each["cases"]))
+    return PreparedExercise(each["exercise"], tuple(each["returns"]), tuple(each["hints"]), cases)
 
 
-def case_from_json(case, count):
-    """Return the PreparedCase that `case_as_json` wrote, of an exercise with `count` misconceptions."""
-    expected = from_json(case["expected"])
-    others = {int(index): from_json(other) for index, other in case["lookalikes"].items()}
+def case_from_json(case):
+    """Return the PreparedCase that `case_as_json` wrote."""
     return PreparedCase(
         title=case["title"],
         probe=case["probe"],
         inputs=from_json(case["inputs"]),
-        expected=expected,
-        lookalikes=lambda: [others.get(index, expected) for index in range(count)],
+        expected=from_json(case["expected"]),
+        lookalike=lambda index: from_json(case["lookalikes"].get(str(index), case["expected"])),
         properties=tuple((law, arguments) for law, arguments in case["properties"]),
         visible=True,
         weight=case["weight"],
