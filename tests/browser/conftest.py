@@ -13,7 +13,17 @@ from playwright.sync_api import sync_playwright
 
 from autograder.course import ROOT
 
+BUILD_SECONDS = 1200  # three and a half minutes on two free cores; a busy machine takes longer
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Keep the tests of this folder on one worker, which builds the book once, and leave it the time."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            for mark in (pytest.mark.browser, pytest.mark.xdist_group("book"), pytest.mark.timeout(BUILD_SECONDS)):
+                item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")

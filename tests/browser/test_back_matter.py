@@ -4,8 +4,6 @@ import pytest
 
 from autograder.tolerances import TOLERANCES
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
-
 KNOWN = {
     "worked_examples": ("(0.731, 0.269)", "(0.4223, 0.5777, 0.8446, 0.1554)", "28 of 64", "64, with 8 heads"),
     "notation": ("“may attend”", "“may not attend”", "512", "exp up to 709.8"),

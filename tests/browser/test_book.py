@@ -7,8 +7,6 @@ import yaml
 
 from autograder.course import ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
-
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 

@@ -5,8 +5,6 @@ import pytest
 
 from solutions.ch01_embeddings import build_vocabulary, embed, encode, one_hot
 
-pytestmark = pytest.mark.browser
-
 SENTENCE = "cats like other cats"
 
 

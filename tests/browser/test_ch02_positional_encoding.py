@@ -5,8 +5,6 @@ import pytest
 
 from solutions.ch02_positional_encoding import offset_matrix, sinusoidal_encoding
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def chapter(page, built_book):

@@ -6,8 +6,6 @@ import pytest
 from book import copy_task
 from solutions.ch03_bottleneck import additive_attention
 
-pytestmark = pytest.mark.browser
-
 LENGTH, SIZE, WORD = "Words read", "Numbers in a state", "Word to look at"
 
 

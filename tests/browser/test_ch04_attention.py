@@ -7,8 +7,6 @@ import pytest
 
 from solutions.ch04_attention import scaled_dot_product_attention, softmax
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def chapter(page, built_book):

@@ -7,8 +7,6 @@ import torch
 from book import four_questions
 from book.four_questions import QUESTIONS, Reader, base, ids_of, mixed, offers, places
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def chapter(page, built_book):

@@ -6,8 +6,6 @@ import torch
 
 from solutions.ch06_masking import causal_mask, masked_attention
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def chapter(page, built_book):

@@ -7,8 +7,6 @@ import torch
 from book import deep_stacks
 from solutions.ch07_layers import LayerNorm
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("book")]
-
 
 @pytest.fixture
 def chapter(page, built_book):

@@ -8,8 +8,6 @@ import pytest
 from book.toy_translation import KEPT_BACK
 from solutions.ch04_attention import softmax
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def chapter(page, built_book):
