@@ -109,11 +109,15 @@ def merge_heads(x):
 # Here $d_k$ is the width of one head's queries. `mask`, where there is one, is boolean, and True means "may attend". It broadcasts to
 # `(batch, heads, query_len, key_len)`, so it may have any shape from `(query_len, key_len)` to all four axes. A key that is masked gets a weight of
 # exactly 0, and the weights of the others still sum to 1; every row has at least one True. Return the output and the weights of all heads.
-# Making a module whose `num_heads` does not divide `d_model` raises a `ValueError`.
+# Making a module whose `num_heads` does not divide `d_model` raises a `ValueError`. The parameter `need_weights` is a luxury: no check sets it, and
+# you may leave it out or without effect.
 #
 # For example, take `d_model = 2`, two heads, every matrix the identity and every bias 0. With the two words
 # `x = torch.tensor([[[1., 0.], [0., 1.]]])` as query, key and value, head 0 works on the numbers 1, 0 and head 1 on 0, 1. The weights of head 0
 # are `[[0.7311, 0.2689], [0.5, 0.5]]`, those of head 1 `[[0.5, 0.5], [0.2689, 0.7311]]`, and the output is `[[0.7311, 0.5], [0.5, 0.7311]]`.
+#
+# Your first module? Its `__init__` begins with `super().__init__()` and makes the layers, its `forward` uses them; the book's page has one as
+# small as can be, under "The whole module".
 #
 # *Hint:* `@` and `torch.softmax` carry the axes of batch and heads along, so no loop is needed. A mask acts on the scores: which score has a
 # weight of 0? If in doubt, take a single head without a mask and compare: `scaled_dot_product_attention` and `softmax` of chapter 4 are

@@ -185,6 +185,6 @@ def masked_attention(query, key, value, mask=None):
 # %% [markdown]
 # ## What you have now
 #
-# Permissions as data, and an attention that obeys them. The `MultiHeadAttention` of the last chapter takes these masks as they are: give it
+# Permissions as data, and an attention that obeys them. The `MultiHeadAttention` of chapter 5 takes these masks as they are: give it
 # a `decoder_mask`, and it is the masked multi-head attention that every decoder begins with. The encoder and the decoder of the next two
 # chapters are built from it.

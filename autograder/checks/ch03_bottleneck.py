@@ -144,6 +144,14 @@ def rnn_by_overwriting_units(inputs, w_input, w_hidden, bias):
     return np.stack(states)
 
 
+def rnn_with_rows_that_wrap(inputs, w_input, w_hidden, bias):
+    """Fills in the words first, so that row -1, which stands before row 0, is not zero."""
+    states = (inputs @ w_input + bias).astype(inputs.dtype)
+    for step in range(len(inputs)):
+        states[step] = np.tanh(states[step] + states[step - 1] @ w_hidden)
+    return states
+
+
 def rnn_on_the_word_before(inputs, w_input, w_hidden, bias):
     before = np.concatenate([np.zeros_like(inputs[:1]), inputs[:-1]])
     return np.tanh(inputs @ w_input + before @ w_input @ w_hidden + bias)
@@ -248,6 +256,11 @@ RNN = Exercise(
             "the bias is the first state",
             rnn_with(start=np.copy),
             "Your first state is off already. Is the state before the first word anything but zero?",
+        ),
+        Misconception(
+            "there is a row before row 0",
+            rnn_with_rows_that_wrap,
+            "Your first state is off already. Which row is row -1 in NumPy, and what does it hold when the first word is read?",
         ),
         Misconception(
             "w_hidden stands in front of the state",

@@ -68,6 +68,11 @@ def cut_off_the_rest(x, num_heads):
     return kept.reshape(*x.shape[:2], -1, head_dim).transpose(1, 2)
 
 
+def split_without_asking(x, num_heads):
+    batch, seq_len, d_model = x.shape
+    return x.reshape(batch, seq_len, num_heads, d_model // num_heads).transpose(1, 2)
+
+
 def heads_before_batch(x, num_heads):
     return x.unflatten(-1, (num_heads, -1)).permute(2, 0, 1, 3)
 
@@ -173,6 +178,11 @@ SPLIT_HEADS = Exercise(
             "what does not fit may be cut off",
             cut_off_the_rest,
             "What becomes of the features that are left over when num_heads does not divide d_model?",
+        ),
+        Misconception(
+            "PyTorch will complain by itself",
+            split_without_asking,
+            "PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice first, and in which words?",
         ),
         Misconception(
             "an assertion is an error like any other",
@@ -889,6 +899,11 @@ MULTI_HEAD_ATTENTION = Exercise(
             "Your masked scores are 0. What does the softmax make of a score of 0, and which score gives a weight of exactly 0?",
         ),
         Misconception(
+            "True and False can be added to scores",
+            attention_with(hide=lambda scores, mask: scores if mask is None else scores + mask),
+            "Adding True raises a score by 1, and adding False leaves it. Which score has a weight of exactly 0?",
+        ),
+        Misconception(
             "a low score is low enough",
             attention_with(hide=lambda scores, mask: scores if mask is None else scores.masked_fill(~mask, -10.0)),
             "Your masked keys still get a little weight. Scores may be of any size: which one has a weight of exactly 0, "
@@ -913,6 +928,11 @@ MULTI_HEAD_ATTENTION = Exercise(
             "attention is always self-attention",
             attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_k(query), self.w_v(query))),
             "What if query, key and value are different tensors? Look at what each of your projections is given.",
+        ),
+        Misconception(
+            "keys are the queries' tensor",
+            attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_k(query), self.w_v(value))),
+            "The second argument has no effect in your module. What is projected to become the keys?",
         ),
         Misconception(
             "values are the keys' tensor",
