@@ -94,10 +94,12 @@ class LayerNorm(nn.Module):
 #
 # Two linear layers with a ReLU between them, applied to every position alike:
 #
-# $$\operatorname{FFN}(x) = W_2 \, \operatorname{ReLU}(W_1 x + b_1) + b_2$$
+# $$\operatorname{FFN}(x) = \operatorname{ReLU}(x W_1 + b_1) \, W_2 + b_2$$
 #
 # `linear_1` widens `d_model` features to `d_ff`, `linear_2` narrows them again; both have a bias. In between, after the ReLU, stands **dropout**: in train mode it
 # sets each feature to 0 with probability `dropout` and divides those that stay by `1 - dropout`. In eval mode it does nothing.
+#
+# `nn.Linear` stores its matrix turned over: `linear_1.weight` is $W_1^\top$, of shape `(d_ff, d_model)`.
 #
 # For example, let `d_model` be 2 and `d_ff` 3, the rows of `linear_1.weight` be `[1, 0]`, `[0, 1]` and `[1, 1]` without a bias, and those of `linear_2.weight` be
 # `[1, 2, 3]` and `[4, 5, 6]` with the bias `[0, 1]`. Then `[1, -2]` becomes `[1, -2, -1]`, after the ReLU `[1, 0, 0]`, and at the end `[1, 5]`.

@@ -158,7 +158,8 @@ class DecoderLayer(nn.Module):
 #
 # Padding is masked inside, in the three places where somebody could look at it: the encoder's self-attention, the decoder's, and the
 # cross-attention. The decoder's own also hides what comes later. With `norm_first=True` there is one more norm after each stack,
-# `encoder_norm` and `decoder_norm`; otherwise these two do not exist. The layers get `dropout` and `norm_first`, too.
+# `encoder_norm` and `decoder_norm`; otherwise these two do not exist. The layers get `dropout` and `norm_first`, too. A sentence may be of any
+# length, and the positions have the dtype and the device of the embeddings.
 #
 # For example, let `d_model` be 4, let the second word of a source have the embedding `[0.5, 0, -0.5, 1]`, and let the encoder have no layers. Then
 # `encode` gives this word $2 \cdot [0.5, 0, -0.5, 1] + [0.8415, 0.5403, 0.0100, 1.0000]$, which is `[1.8415, 0.5403, -0.9900, 3.0000]`. And
@@ -184,8 +185,8 @@ class Transformer(nn.Module):
         pad_id: the id that only fills up; nothing attends to it.
         norm_first: pre-norm layers, and a norm after each stack; post-norm layers and none otherwise.
 
-    Submodules `src_embedding`, `tgt_embedding`, `encoder`, `decoder` (each an `nn.ModuleList`), `generator`; with `norm_first` also
-    `encoder_norm` and `decoder_norm`.
+    Submodules `src_embedding`, `tgt_embedding` (each an `nn.Embedding`), `encoder`, `decoder` (each an `nn.ModuleList`) and
+    `generator` (an `nn.Linear` with bias); with `norm_first` also `encoder_norm` and `decoder_norm`.
 
     Source: Vaswani et al. 2017, section 3.
     """

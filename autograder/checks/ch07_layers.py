@@ -906,6 +906,15 @@ class LayerWithKeysAsTheyCome(reference.EncoderLayer):
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
+class LayerThatWritesIntoX(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        if not self.norm_first:
+            return super().forward(x, mask)
+        x += self.dropout(attend(self, self.norm_1(x), mask))
+        x += self.dropout(self.feed_forward(self.norm_2(x)))
+        return x
+
+
 class LayerThatAddsItsInputTwice(reference.EncoderLayer):
     def forward(self, x, mask=None):
         if self.norm_first:
@@ -1161,6 +1170,16 @@ ENCODER_LAYER = Exercise(
             "True in a mask means hidden",
             layer_with(attend=lambda self, x, mask: attend(self, x, None if mask is None else ~mask)),
             "What you show is what should be hidden. What does True mean in a mask of this course?",
+        ),
+        Misconception(
+            "attention returns one thing",
+            layer_with(attend=lambda self, x, mask: self.self_attention(x, x, x, mask)),
+            "What does MultiHeadAttention return, and which part of that goes on?",
+        ),
+        Misconception(
+            "x may be written into",
+            LayerThatWritesIntoX,
+            "The numbers are right, but compare x before and after the call. Which of your operators write into x?",
         ),
         Misconception(
             "a part replaces what it reads",

@@ -160,6 +160,10 @@ def across_from_the_memory(self, x, memory, self_mask, memory_mask):
     return self.cross_attention(memory, x, x)[0]
 
 
+def across_from_the_memory_under_its_mask(self, x, memory, self_mask, memory_mask):
+    return self.cross_attention(memory, x, x, memory_mask)[0]
+
+
 def across_with_own_values(self, x, memory, self_mask, memory_mask):
     return self.cross_attention(x, memory, x, memory_mask)[0]
 
@@ -243,6 +247,12 @@ class LayerWithoutInnerDropout(reference.DecoderLayer):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
         super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
         self.feed_forward = FeedForward(d_model, d_ff)
+
+
+class LayerWithOneAttention(reference.DecoderLayer):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+        super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
+        self.cross_attention = self.self_attention
 
 
 class LayerWithTwoNorms(reference.DecoderLayer):
@@ -396,6 +406,11 @@ DECODER_LAYER = Exercise(
             "There must be one result for each position of the target. Whose positions ask in your second attention?",
         ),
         Misconception(
+            "the memory asks, under its mask",
+            layer_with((look_back, across_from_the_memory_under_its_mask, think)),
+            "There must be one result for each position of the target. Whose positions ask in your second attention?",
+        ),
+        Misconception(
             "the first attention looks at the source, too",
             layer_with((back_to_the_memory, look_across, think)),
             "A word of the target never sees the words before it. Which sequence does each argument of the first attention come from?",
@@ -434,7 +449,7 @@ DECODER_LAYER = Exercise(
         Misconception(
             "first the source, then the target",
             layer_with((look_across, look_back, think), norms=("norm_2", "norm_1", "norm_3")),
-            "All the parts are there. In which order does the figure of the decoder layer pass through them?",
+            "All the parts are there. In which order do the three lines of the formula name them?",
         ),
         Misconception(
             "first the source, then the target, the norms in the order of use",
@@ -455,6 +470,11 @@ DECODER_LAYER = Exercise(
             "one attention serves both",
             layer_with((look_back, across_with_the_first_attention, think)),
             "One of the module's two attentions is never used. Do the words of another language have to be asked with the same matrices?",
+        ),
+        Misconception(
+            "two names may hold one attention",
+            LayerWithOneAttention,
+            "self_attention and cross_attention are one and the same module in your layer. How many attentions did you make?",
         ),
         Misconception(
             "one norm serves all three",
@@ -718,6 +738,21 @@ def embed_source_alone_with_positions(self, token_ids, embedding):
 
 def decode_reading_the_source_again(self, tgt, memory, src):
     return Pieces.decode(self, tgt, self.encode(src), src)
+
+
+def decode_under(rule):
+    """Make a `decode` from a rule for the mask of the cross-attention, with layers that ask for weights, as a learner's do.
+
+    The fused kernel would complain about a mask that does not fit in words of its own, and the two mistakes would not be seen to be one.
+    """
+
+    def decode(self, tgt, memory, src):
+        x = self.embed(tgt, self.tgt_embedding)
+        for layer in self.decoder:
+            x = layer_with().forward(layer, x, memory, self.target_mask(tgt), rule(self, tgt))
+        return self.finished(x, "decoder_norm")
+
+    return decode
 
 
 def decode_into_logits(self, tgt, memory, src):
@@ -1069,9 +1104,14 @@ TRANSFORMER = Exercise(
         ),
         Misconception(
             "the decoder reads the memory under the target's mask",
-            transformer_with(memory_mask=lambda self, tgt, src: self.target_mask(tgt)),
+            transformer_with(decode=decode_under(Pieces.target_mask)),
             "The cross-attention has a row for each word of the target and a column for each word of the source. Whose padding should "
             "its mask know?",
+        ),
+        Misconception(
+            "cross-attention hides the padding of the target",
+            transformer_with(decode=decode_under(lambda self, tgt: padding_mask(tgt, self.pad_id))),
+            "The cross-attention has a column for each word of the source. Whose padding should its mask know?",
         ),
         Misconception(
             "in the target only the future is hidden",
@@ -1165,7 +1205,7 @@ TRANSFORMER = Exercise(
         Misconception(
             "the generator needs no bias",
             WithoutGeneratorBias,
-            "Compare your last layer's parameters with the contract: one of them is missing.",
+            "A linear layer may add something to its products. Compare the parameters of your last layer with the docstring.",
         ),
         Misconception(
             "norm_first is for the final norms alone",
