@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup notebooks book lab grade test test-long lint demo clean
+.PHONY: help setup notebooks book lab grade test test-long bench lint demo clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -48,6 +48,9 @@ test: lint       ## what must stay true
 
 test-long: setup ## the same, whole
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: setup     ## what grading costs, ours beside stock nbgrader
+	$(BIN)/python -m autograder bench
 
 clean:           ## removes what is generated and not committed; never work/
 	rm -rf _build autograder/submitted autograder/autograded autograder/feedback autograder/gradebook.db

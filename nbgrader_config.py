@@ -40,4 +40,5 @@ c.Autograde.autograde_preprocessors = [
 # For feedback alone: formgrader has templates of its own.
 c.GenerateFeedback.HTMLExporter.template_name = "course_feedback"
 c.GenerateFeedback.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates")]
+c.GenerateFeedback.HTMLExporter.filters = {"unmasked": "autograder.wire.unmasked"}
 c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]

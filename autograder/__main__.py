@@ -1,9 +1,9 @@
-"""The course's commands: `python -m autograder release | work | grade-work | demo`."""
+"""The course's commands: `python -m autograder release | work | grade-work | grade | bench | demo`."""
 
 import argparse
 import sys
 
-from autograder.course import ROOT, CourseError, chapters, require_chapter
+from autograder.course import ROOT, SUBMITTED, CourseError, chapters, require_chapter
 
 
 def main(arguments=None):
@@ -17,18 +17,59 @@ def main(arguments=None):
     commands.add_parser("grade-work", help="grade the copies in work/").add_argument(
         "chapters", nargs="*", help="all that are there"
     )
+    add_grade(commands)
+    bench = commands.add_parser("bench", help="what grading costs, ours beside stock nbgrader")
+    bench.add_argument(
+        "--chapters", nargs="*", metavar="CHAPTER", help="instead of ch04_attention and ch08_encoder_decoder"
+    )
+    bench.add_argument("--count", type=int, help="submissions that both grade")
+    bench.add_argument("--repeats", type=int, help="runs of each")
+    bench.add_argument("--growth", type=int, nargs="*", help="class sizes, to see how ours grows")
     commands.add_parser("demo", help="notebooks, book, and a sample class graded")
     options = parser.parse_args(arguments)
     try:
-        run(options)
+        return run(options) or 0
     except CourseError as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 2
-    return 0
+    except KeyboardInterrupt:
+        print("autograder: stopped; what is finished is kept", file=sys.stderr)
+        return 130
+
+
+def add_grade(commands):
+    """Add the options of `grade`."""
+    grade = commands.add_parser(
+        "grade",
+        help="grade a class",
+        description="Grade a class. Ended at any moment and run again, it grades what is missing, and nothing twice.",
+    )
+    grade.add_argument(
+        "folder",
+        nargs="?",
+        default=SUBMITTED,
+        help="<learner>/<chapter>/<chapter>.ipynb, <learner>.ipynb, or a zip of either, as Canvas and Moodle give it; "
+        "autograder/submitted, if nothing is named",
+    )
+    grade.add_argument("--chapter", help="the one to grade; all that were handed in, if none is named")
+    grade.add_argument("--into", help="folder for graded notebooks, pages and reports, instead of autograder/")
+    grade.add_argument("--gradebook", help="SQLAlchemy URL of the gradebook: sqlite:///... or postgresql://...")
+    grade.add_argument("--workers", type=int, help="processes; as many as there are cores, if nothing is said")
+    grade.add_argument("--scheduler", help="address of a dask.distributed scheduler whose workers grade: tcp://...")
+    grade.add_argument(
+        "--regrade", action="store_true", help="grade again with the stored seeds; say what would change"
+    )
+    grade.add_argument("--keep", action="store_true", help="with --regrade: put the new scores in place of the old")
+    grade.add_argument(
+        "--unsandboxed", action="store_true", help="run learners' code as yourself, and mark every score so"
+    )
 
 
 def run(options):
-    """Run the command that was asked for. The parts are imported here, so that each command loads what it needs."""
+    """Run the command that was asked for; return its exit status, or None.
+
+    The parts are imported here, so that each command loads what it needs.
+    """
     match options.command:
         case "release":
             from autograder.release import release
@@ -43,6 +84,19 @@ def run(options):
             from autograder.work import grade_work
 
             grade_work([require_chapter(stem) for stem in options.chapters])
+        case "grade":
+            sys.modules.setdefault(
+                "rfc3987_syntax", None
+            )  # jsonschema would build a parser for a second, to check what notebooks lack
+            from autograder.grade_class import grade_or_regrade
+
+            return grade_or_regrade(options)
+        case "bench":
+            from autograder.bench import bench
+
+            wanted = {"stems": options.chapters and [require_chapter(stem) for stem in options.chapters]}
+            wanted |= {"count": options.count, "repeats": options.repeats, "growth": options.growth}
+            bench(**{name: value for name, value in wanted.items() if value is not None})
         case "demo":
             from autograder.demo import demo
 

@@ -14,6 +14,7 @@ from autograder.course import BUILD, ROOT, CourseError, chapters
 from autograder.release import release
 from autograder.report import rows_of, table
 from autograder.sample_class import LEARNERS, STEM, write_sample_class
+from autograder.sandbox import Sandbox
 
 SAMPLE = BUILD / "sample"
 BIN = Path(sys.executable).parent
@@ -34,29 +35,34 @@ def demo():
     step(3, f"A sample class of {len(LEARNERS)} hands in {STEM}")
     shutil.rmtree(SAMPLE, ignore_errors=True)
     write_sample_class(SAMPLE / "submitted")
-    step(4, "nbgrader autograde")
-    run([BIN / "nbgrader", "autograde", STEM, *sample_folders()], show=r"Autograding .*/autograded/([^/]+)/")
-    step(5, "nbgrader generate_feedback")
-    run(
-        [BIN / "nbgrader", "generate_feedback", STEM, *sample_folders()],
-        show=r"Converting notebook .*/autograded/([^/]+)/",
-    )
+    step(4, "python -m autograder grade")
+    command = [sys.executable, "-m", "autograder", "grade", SAMPLE / "submitted", "--into", SAMPLE]
+    run([*command, *sandbox_options()], show=r"(\d+)/\d+ \[")
+    step(5, "The table; below it, where the report and the pages for learners are")
     print(f"\n{table(sample_rows())}\n")
     book, feedback = BUILD / "html" / "index.html", SAMPLE / "feedback" / "bruno" / STEM / f"{STEM}.html"
+    report = SAMPLE / "reports" / STEM / "report.html"
     print(
         f"Done in {time.monotonic() - started:.0f} s. Elena's code never returns: her notebook took the time limits, and only her points."
     )
-    print(f"  The book:      {book.relative_to(ROOT)}\n  A feedback:    {feedback.relative_to(ROOT)}")
-    print(f"Open either in a browser, for example with: python3 -m webbrowser -t {book.as_uri()}")
+    print(f"  The book:      {book.relative_to(ROOT)}\n  The report:    {report.relative_to(ROOT)}")
+    print(f"  A feedback:    {feedback.relative_to(ROOT)}")
+    print(f"Open any of them in a browser, for example with: python3 -m webbrowser -t {book.as_uri()}")
     print("Next: `make lab` opens your own copies of the notebooks, `make grade` grades them.")
 
 
-def sample_folders():
-    """Return the options that keep the sample class apart from a real one."""
-    folders = [
-        f"--CourseDirectory.{name}_directory={SAMPLE / name}" for name in ("submitted", "autograded", "feedback")
-    ]
-    return [*folders, f"--CourseDirectory.db_url=sqlite:///{SAMPLE / 'gradebook.db'}"]
+def sandbox_options():
+    """Return the option without which nothing would be graded on a machine that has no sandbox, and say so."""
+    try:
+        with Sandbox(STEM) as sandbox:
+            sandbox.wait_until_ready()
+            return []
+    except CourseError as error:
+        print(f"      Without a sandbox, and every score marked so: {error}", flush=True)
+        print(
+            "      This class is invented, so it is graded all the same. For people's code: apt-get install bubblewrap"
+        )
+        return ["--unsandboxed"]
 
 
 def sample_rows():

@@ -8,17 +8,19 @@ answer. The public seed makes the cases that a learner's `check` runs; a secret 
 import hashlib
 import hmac
 import importlib
+import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 
 import numpy as np
 
-from autograder.course import ROOT, CourseError
+from autograder.course import PRIVATE, ROOT, CourseError
 from autograder.probes import PROBES, observe, returned
 from autograder.wire import decode, encode, plain
 
 PUBLIC_SEED = b"the visible cases"
+MOST_DRAWS = 20  # some cases always ask the same
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Exercise:
         misconceptions: wrong implementations; each must lose points.
         alternatives: right implementations, written differently; each must keep every point.
         returns: names of the returned values, where it returns a tuple.
+        shortcuts: last names of library functions that do what it asks to write; a call of one keeps its points and is flagged.
     """
 
     reference: Callable
@@ -74,6 +77,7 @@ class Exercise:
     misconceptions: tuple[Misconception, ...]
     alternatives: tuple[Callable, ...] = ()
     returns: tuple[str, ...] = ()
+    shortcuts: tuple[str, ...] = ()
 
     @property
     def name(self):
@@ -90,9 +94,23 @@ class Exercise:
         hints = tuple(misconception.hint for misconception in self.misconceptions)
         return PreparedExercise(self.name, self.returns, hints, tuple(self._prepared(case, seed) for case in wanted))
 
-    def _prepared(self, case, seed):
+    @cached_property
+    def _shown(self):
+        """What the visible cases ask in the notebook, as text."""
+        return {encode(self._inputs(case, PUBLIC_SEED, ())) for case in self.cases if case.visible}
+
+    def _inputs(self, case, seed, shown):
+        """Draw a case's inputs, again where they are those that the notebook shows: their answers may stand in a table."""
         digest = hmac.digest(seed, f"{self.name}/{case.title}".encode(), hashlib.sha256)
-        inputs = plain(case.inputs(np.random.default_rng(list(digest))))
+        rng = np.random.default_rng(list(digest))
+        for _ in range(MOST_DRAWS):
+            inputs = plain(case.inputs(rng))
+            if not shown or encode(inputs) not in shown:
+                break
+        return inputs
+
+    def _prepared(self, case, seed):
+        inputs = self._inputs(case, seed, () if seed == PUBLIC_SEED else self._shown)
         return PreparedCase(
             title=case.title,
             probe=case.probe.__name__,
@@ -147,10 +165,41 @@ def observation_of(probe, implementation, inputs):
 def load_exercises(stem):
     """Return the exercises of a chapter by name, in order. This imports the reference: only a grader's process may.
 
+    A class's own hidden cases, in `autograder/private/<stem>.py`, are laid over those that everybody can read.
+
     Raises:
-        CourseError: if the chapter has no checks.
+        CourseError: if the chapter has no checks, or the private ones do not fit it.
     """
     if not (ROOT / "autograder" / "checks" / f"{stem}.py").exists():
         raise CourseError(f"{stem} has no checks; write autograder/checks/{stem}.py (CONTRIBUTING.md shows how)")
     module = importlib.import_module(f"autograder.checks.{stem}")
-    return {exercise.name: exercise for exercise in module.EXERCISES}
+    exercises = {exercise.name: exercise for exercise in module.EXERCISES}
+    for name, cases in private_cases(stem).items():
+        if name not in exercises:
+            raise CourseError(f"autograder/private/{stem}.py has cases for {name!r}; there are: {', '.join(exercises)}")
+        exercises[name] = with_private_cases(stem, exercises[name], cases)
+    return exercises
+
+
+def private_cases(stem):
+    """Return a class's own cases of a chapter, by exercise."""
+    path = PRIVATE / f"{stem}.py"
+    if not path.exists():
+        return {}
+    spec = importlib.util.spec_from_file_location(f"private_{stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not isinstance(getattr(module, "CASES", None), dict):
+        raise CourseError(f'autograder/private/{stem}.py should hold CASES = {{"exercise": (Case(...), ...)}}')
+    return module.CASES
+
+
+def with_private_cases(stem, exercise, cases):
+    """Return an exercise with more hidden cases."""
+    titles = {case.title for case in exercise.cases}
+    for case in cases:
+        if case.visible or case.title in titles:
+            what = "is visible; say visible=False" if case.visible else "has the title of another"
+            raise CourseError(f"in autograder/private/{stem}.py, a case of {exercise.name} {what}: {case.title!r}")
+        titles.add(case.title)
+    return replace(exercise, cases=(*exercise.cases, *cases))

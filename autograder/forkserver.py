@@ -14,8 +14,10 @@ import array
 import contextlib
 import ctypes
 import gc
+import importlib
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -44,8 +46,24 @@ UNREADABLE = ("/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/kallsym
 LOOK_SECONDS = 0.1  # between two looks at what a submission holds
 MOST_PRINTED = 100_000  # characters of one print that are passed on
 PAGE = os.sysconf("SC_PAGE_SIZE")
-MAPPED = 2**28  # bytes of address space, beyond which a process's shared mappings are looked at
-SHARED_MEMORY = ("/dev/zero", "/memfd:", "/SYSV")  # names of mappings whose pages belong to no process
+MAPPED = 2**28  # bytes of address space in all, beyond which shared mappings are looked at
+LONGEST_MAPS = 2**20  # bytes that a process's list of mappings may take; an honest one takes a fifth
+# mappings whose pages belong to no process: shared ones, whatever their name says, and huge ones
+SHARED_MEMORY = re.compile(rb"^(\w+)-(\w+) (?:...s|\S+ \S+ \S+ \S+ +/anon_hugepage)", re.MULTILINE)
+
+PRELOADED = (  # what a kernel would import at its start, and with the first answer
+    "IPython.core.completerlib",
+    "IPython.extensions.storemagic",
+    "autograder.learner",
+    "autograder.probes",
+    "ipykernel.debugger",
+    "ipykernel.ipkernel",
+    "ipykernel.kernelapp",
+    "matplotlib_inline.backend_inline",
+    "numpy",
+    "tornado.platform.asyncio",
+    "tornado.queues",
+)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -55,7 +73,7 @@ def main():
     mount("proc", "/proc", "proc")
     require(libc.umount2(OUTSIDE_PROC.encode(), DETACH), f"umount {OUTSIDE_PROC}")
     libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
-    import_what_notebooks_import()
+    import_what_notebooks_import(sys.argv[1:])
     gc.freeze()  # a collection in a child would touch, and so copy, every page that it shares with this process
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave nothing behind
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -70,17 +88,12 @@ def main():
             os.close(descriptor)
 
 
-def import_what_notebooks_import():
-    """Import, and calculate a little: a first product loads what later ones need."""
-    import ipykernel.ipkernel
-    import ipykernel.kernelapp  # noqa: F401
-    import matplotlib_inline.backend_inline  # noqa: F401
-    import numpy as np  # noqa: F401
-    import torch
-
-    import autograder.probes  # noqa: F401
-
-    torch.set_num_threads(1)
+def import_what_notebooks_import(names):
+    """Import what every kernel needs, and what the chapter's released notebook imports; calculate on one thread."""
+    for name in (*PRELOADED, *names):
+        importlib.import_module(name)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
     shorten_what_is_printed()
 
 
@@ -253,7 +266,7 @@ def be_a_kernel(tell_bound):
 def follow(control, child, most_memory):
     """Wait for the submission's end, the grader's word or too much memory; end the submission in any case."""
     ended = os.pidfd_open(child)
-    warm = held_by(1)
+    warm = held_by("/proc/1")
     while True:
         ready, _, _ = select.select([control, ended], [], [], LOOK_SECONDS)
         if ended in ready or memory_held(warm) > most_memory:
@@ -278,37 +291,47 @@ def memory_held(warm):
     Args:
         warm: what `held_by` said of the first one at its start.
     """
-    total = 0
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError, ValueError):
-                mapped, own = held_by(name)
-                total += max(0, own - warm[1])
-                if mapped - warm[0] > MAPPED:
-                    total += shared_mappings(name, mapped - warm[0])
+    total, mapped = 0, {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, ValueError):
+            place = place_of(pid)
+            size, own = held_by(place)
+            mapped[place] = max(0, size - warm[0])
+            total += max(0, own - warm[1])
+    if sum(mapped.values()) > MAPPED:
+        total += sum(shared_mappings(place, otherwise=more) for place, more in mapped.items())
     return total
 
 
-def held_by(pid):
+def place_of(pid):
+    """Return the folder below /proc that tells of a process: where its first thread has left, that of one which still runs."""
+    places = (f"/proc/{pid}", *(f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task")))
+    return next((place for place in places if held_by(place)[0]), places[0])
+
+
+def held_by(place):
     """Return the bytes of address space that a process has, and those in memory that are neither a file's nor shared."""
-    with open(f"/proc/{pid}/statm") as file:
+    with open(f"{place}/statm") as file:
         size, resident, shared, *_ = map(int, file.read().split())
     return size * PAGE, (resident - shared) * PAGE
 
 
-def shared_mappings(pid, otherwise):
+def shared_mappings(place, otherwise):
     """Return the bytes of a process's mappings that may hold memory which no process is charged for.
 
     Args:
-        otherwise: the answer for a process that does not let itself be looked at.
+        otherwise: the answer for a process that does not let itself be looked at, or not soon enough.
     """
     try:
-        with open(f"/proc/{pid}/maps") as file:
-            lines = [line.split(maxsplit=5) for line in file]
+        with open(f"{place}/maps", "rb") as file:  # bytes: files have names of any, and may break lines of text
+            content = file.read(LONGEST_MAPS)
     except PermissionError:
         return otherwise
-    spans = [line[0].split("-") for line in lines if len(line) == 6 and line[5].startswith(SHARED_MEMORY)]
-    return sum(int(high, 16) - int(low, 16) for low, high in spans)
+    except OSError:  # it has ended
+        return 0
+    if len(content) == LONGEST_MAPS:  # in thousands of pieces, over which the keeper would sit while memory is taken
+        return otherwise
+    return sum(int(high, 16) - int(low, 16) for low, high in SHARED_MEMORY.findall(content))
 
 
 def mount(source, target, kind, flags=0, options=None):

@@ -4,6 +4,7 @@ What a learner's code prints, changes or breaks has no part in the verdict; only
 compared with the reference's in this process. The score of a cell is the part of its cases' weight that passed, times its points.
 """
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -11,15 +12,16 @@ import re
 import secrets
 import time
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
 
 import nbformat
-from nbformat.v4 import new_output
 
-from autograder.course import ROOT, SEED_KEY
+from autograder.course import PRIVATE, ROOT, SEED_KEY
 from autograder.exercise import load_exercises
 from autograder.judge import judge, share
 from autograder.kernel import LearnerKernel
+from autograder.sandbox import boundary
 from autograder.submission import is_solution
 from autograder.wire import printable
 
@@ -37,23 +39,31 @@ class Limits:
     submission: float = 120.0  # everything together
 
 
-def grade_notebook(notebook, stem, student, limits=None):
+def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed=None):
     """Run and grade a notebook that `autograder.submission.rebuild` made, in place.
 
     Each graded cell gets its verdicts as printed text and its score as its result, which is how nbgrader reads it. The record (seed,
     hash, version of the checks, each verdict) is kept in the notebook's metadata.
+
+    Args:
+        student: whose it is; with the notebook's hash this decides the seed.
+        unsandboxed: run the learner's code without a boundary, and say so in the record.
+        seed: bytes, of a grading that is to be repeated; or made elsewhere, where the course's key is.
     """
     limits = limits or Limits()
     started = time.monotonic()
     record = notebook.metadata["autograder"]
-    record["seed"] = seed_of(stem, student, record["notebook"]).hex()
+    record["seed"] = (seed or seed_of(stem, student, record["notebook"])).hex()
     record["checks"] = version_of_checks(stem)
+    record["graded"] = datetime.now(UTC).isoformat(timespec="seconds")
     record["cells"] = []
     if record["problem"]:
         for cell in graded_cells(notebook):
             write_outcome(cell, record, refused(cell, record["problem"]))
     else:
-        with LearnerKernel(limits.submission) as kernel:
+        around = boundary(stem, unsandboxed)
+        record["sandbox"] = around.name
+        with LearnerKernel(around, limits.submission) as kernel:
             run_cells(notebook, stem, kernel, limits, record)
     record["seconds"] = round(time.monotonic() - started, 2)
     notebook.metadata["autograder"] = nbformat.from_dict(record)
@@ -88,23 +98,33 @@ def suspects_of(exercise, source, record):
 
 
 def ask_all(kernel, prepared, limits, stopped):
-    """Observe the learner's function in each case; when it has ended the process or used up its time, the rest is not tried."""
-    observations = []
+    """Observe the learner's function in each case.
+
+    All cases are asked at once, which is quick. Those that get no answer are asked again, one by one, so that each is told what became of
+    it; when one has ended the process, or the time is used up, the rest is not tried.
+    """
     until = time.monotonic() + limits.exercise
-    for case in prepared.cases:
+    observations, why = kernel.ask(prepared.name, prepared.cases, min(limits.case, limits.exercise))
+    missing = [index for index, observation in enumerate(observations) if observation is None]
+    alone = len(prepared.cases) == 1
+    for index in missing:
         if not kernel.remaining():
-            observation = {"unfit": f"was not tried, because the notebook had used up its {limits.submission:.0f} s"}
-        elif observations and kernel.gone:
-            observation = {"unfit": "was not tried again, because it stopped Python in a case before this one"}
+            why = f"was not tried, because the notebook had used up its {limits.submission:.0f} s"
+        elif index != missing[0] and kernel.gone:
+            why = "was not tried again, because it stopped Python in a case before this one"
         elif time.monotonic() >= until:
-            observation = {
-                "unfit": f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"
-            }
-        else:
-            observation = kernel.ask(prepared.name, case, min(limits.case, until - time.monotonic()))
-        if stopped and observation.get("unfit") == "is not defined":
-            observation = {"unfit": f"is not defined, because its cell {stopped}"}
-        observations.append(observation)
+            why = f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"
+        elif not alone:
+            [observations[index]], why = kernel.ask(
+                prepared.name, [prepared.cases[index]], min(limits.case, until - time.monotonic())
+            )
+        observations[index] = observations[index] or {"unfit": why}
+    if stopped:
+        undefined = {"unfit": "is not defined"}
+        observations = [
+            {"unfit": f"is not defined, because its cell {stopped}"} if each == undefined else each
+            for each in observations
+        ]
     return observations
 
 
@@ -122,7 +142,7 @@ def reason_for_stopping(ran, limits):
 def outputs_of(ran, limits):
     """Return a cell's outputs as plain text, whatever the learner's code sent; nothing of it can be markup."""
     text = ran.text + (f"\n{reason_for_stopping(ran, limits)}" if ran.status != "ok" else "")
-    return [new_output("stream", name="stdout", text=printable(text))] if text else []
+    return [stream(printable(text))] if text else []
 
 
 def outcome_of(cell, exercise, verdicts, misconceptions):
@@ -168,11 +188,17 @@ def write_outcome(cell, record, outcome):
         lines.append(f"{'✓' if case['passed'] else '✗'} {case['title']}")
         if not case["passed"]:
             lines.append(f"    {case['message']}")
+    score = {"data": {"text/plain": f"{outcome['score']:g}"}, "execution_count": None, "metadata": {}}
     cell.outputs = [
-        new_output("stream", name="stdout", text=printable("\n".join(lines) + "\n")),
-        new_output("execute_result", data={"text/plain": f"{outcome['score']:g}"}, execution_count=None),
+        stream(printable("\n".join(lines) + "\n")),
+        nbformat.from_dict({"output_type": "execute_result", **score}),
     ]
     record["cells"].append(outcome)
+
+
+def stream(text):
+    """Return printed text as a cell's output."""
+    return nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": text})
 
 
 def graded_cells(notebook):
@@ -180,24 +206,26 @@ def graded_cells(notebook):
     return [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
 
 
-def seed_of(stem, student, notebook):
+def seed_of(stem, student, notebook, key=SEED_KEY):
     """Return the secret seed of a submission: the same for the same notebook of the same learner, and not to be guessed.
 
     Args:
         notebook: SHA-256 of the file that was handed in, hexadecimal.
+        key: path of the course's secret key.
     """
-    return hmac.digest(seed_key(), f"{stem}\n{student}\n{notebook}".encode(), hashlib.sha256)
+    return hmac.digest(seed_key(key), f"{stem}\n{student}\n{notebook}".encode(), hashlib.sha256)
 
 
-def seed_key():
+def seed_key(path=SEED_KEY):
     """Return the course's secret key, made on first use and kept beside the gradebook, readable by its owner alone."""
-    try:
-        descriptor = os.open(SEED_KEY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return bytes.fromhex(SEED_KEY.read_text())
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_hex(32))
-    return bytes.fromhex(SEED_KEY.read_text())
+    if not path.exists():
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished.touch(0o600)
+        unfinished.write_text(secrets.token_hex(32))
+        with contextlib.suppress(FileExistsError):  # somebody else was quicker
+            os.link(unfinished, path)
+        unfinished.unlink()
+    return bytes.fromhex(path.read_text())
 
 
 @cache
@@ -205,4 +233,5 @@ def version_of_checks(stem):
     """Return a short hash of everything that decides a score of this chapter."""
     paths = [ROOT / "solutions" / f"{stem}.py", ROOT / "autograder" / "checks" / f"{stem}.py"]
     paths += [ROOT / "autograder" / f"{name}.py" for name in DECIDING_FILES]
+    paths += sorted(PRIVATE.glob(f"{stem}.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]

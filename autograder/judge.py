@@ -15,6 +15,7 @@ from autograder.tolerances import TOLERANCES
 from autograder.wire import Tensor, dtype_name, numbers, printable
 
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
+MOST_NAMES = 50  # of arguments, or of an exception's ancestors
 PATIENCE = 2  # failed cases by which a misconception may fall behind before it is given up
 SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
 
@@ -61,7 +62,7 @@ def judge(exercise, observations, suspects=()):
             verdicts.append(Verdict(case.title, True, case.weight))
             continue
         subject = exercise.name if "unfit" in seen or is_stub(seen) else f"{call_of(exercise.name, case)}:"
-        sentence = printable(f"{subject} {found}")[:LONGEST_SENTENCE]
+        sentence = printable(f"{subject} {found}"[:LONGEST_SENTENCE])
         hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
         if suspects:
             hint = f" It calls {' and '.join(suspects)}, which fails a check of its own: look there first."
@@ -80,11 +81,11 @@ def tidy(seen):
             texts = {key: text[:300] if isinstance(text, str) else "" for key, text in told.items()}
             flags = {key: raised.get(key) is True for key in ("stub", "deliberate")}
             bases = raised.get("bases")
-            names = [base for base in bases if isinstance(base, str)] if isinstance(bases, list) else []
+            names = [base for base in bases[:MOST_NAMES] if isinstance(base, str)] if isinstance(bases, list) else []
             line = raised.get("line")
             return {"raised": {**texts, **flags, "bases": names, "line": line if isinstance(line, int) else None}}
         case {"changed": list(names)}:
-            return {"changed": [name[:80] if isinstance(name, str) else "an argument" for name in names]}
+            return {"changed": [name[:80] if isinstance(name, str) else "an argument" for name in names[:MOST_NAMES]]}
         case {"result": result, "noted": dict(noted)}:
             return {"result": result, "noted": noted}
         case {"result": result}:
@@ -101,9 +102,10 @@ def is_ordinary(case):
 
 
 def has_substance(value):
-    """Return whether a plain value is more than nothing, zeros or empty containers."""
+    """Return whether a plain value is more than nothing, zeros (up to rounding) or empty containers."""
     if isinstance(value, np.ndarray | Tensor):
-        return bool(np.any(numbers(value)))
+        _, absolute = TOLERANCES.get(dtype_name(value), (0, 0))
+        return not bool((np.abs(numbers(value)) <= absolute).all())
     if isinstance(value, tuple | list):
         return any(map(has_substance, value))
     return bool(value)

@@ -1,27 +1,24 @@
 """A process of the learner's own, in which their notebook runs and answers questions; nothing in it decides anything."""
 
 import contextlib
-import os
 import secrets
-import signal
-import subprocess
-import tempfile
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
-from queue import Empty
 
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import KernelManager
+import psutil
+import zmq
+from jupyter_client.session import Session
 
-from autograder.course import ROOT
 from autograder.probes import ANSWER_MIME
 from autograder.wire import WireError, decode, encode
 
 MOST_OUTPUT = 20_000  # characters of a cell's output that are kept
-START_SECONDS = 60  # for a kernel to be ready, on a machine that is busy
+START_SECONDS = 60  # for a kernel to answer, on a machine that is busy
 GRACE_SECONDS = 2  # between asking a cell to stop and making it
 POLL_SECONDS = 0.1
+LAG_SECONDS = 2  # by which outputs may come after the reply
+MOST_WAITING = 8  # messages that wait to be read
+MOST_GROWTH = 2**30  # bytes of this process that messages may take; one may have any number of parts
 
 
 @dataclass
@@ -32,13 +29,13 @@ class Ran:
         status: "ok", "error" (an exception), "timeout" (stopped after its time) or "died" (the process is gone).
         text: what was printed, at most `MOST_OUTPUT` characters.
         error: "NameError: name 'x' is not defined", where there was an exception.
-        answers: texts sent back by `autograder.probes.answer`.
+        answers: texts sent back by `autograder.probes.answer`, by the id that was waited for.
     """
 
     status: str = "ok"
     text: str = ""
     error: str = ""
-    answers: list[str] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)
 
 
 class LearnerKernel:
@@ -47,22 +44,22 @@ class LearnerKernel:
     A kernel that dies is started again, and the cells that ran before are run again, without the one that ended it.
 
     Args:
+        boundary: starts the process; see `autograder.sandbox`.
         seconds: for the whole submission; when they are used up, everything ends at once with "timeout".
     """
 
-    def __init__(self, seconds):
+    def __init__(self, boundary, seconds):
+        self.boundary = boundary
         self.deadline = time.monotonic() + seconds
         self.history = []
-        self.manager = None
+        self.process = None
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True)
         self.start()
         return self
 
     def __exit__(self, *exception):
         self.stop()
-        self.folder.cleanup()
 
     def run(self, source, seconds):
         """Run one cell of the notebook for at most so many seconds."""
@@ -72,73 +69,73 @@ class LearnerKernel:
             self.history.append((source, seconds))
         return ran
 
-    def ask(self, exercise, case, seconds):
-        """Observe the learner's function in one case.
+    def ask(self, exercise, cases, seconds):
+        """Observe the learner's function in some cases, with one request.
+
+        Args:
+            cases: PreparedCases.
+            seconds: for all of them together.
 
         Returns:
-            an observation as `autograder.probes.observe` makes it; `{"unfit": ...}` where no answer came.
+            list of observations as `autograder.probes.observe` makes them, one for each case; None where no answer came, and str: why not
+            (None if all came).
         """
         self.revive()
-        request_id = secrets.token_hex(8)
-        request = encode({"id": request_id, "exercise": exercise, "probe": case.probe, "inputs": case.inputs})
-        code = f"__import__('autograder.probes', fromlist=['answer']).answer({request!r})"
-        ran = self.request(code, seconds, silent=True)
-        if ran.status == "timeout":
-            return {"unfit": f"did not finish within {seconds:.0f} s and was stopped; is there a loop that never ends?"}
-        if ran.status == "died":
-            return {"unfit": "ended the Python process (a crash, an exit, or too much memory)"}
-        for answer in ran.answers:
-            with contextlib.suppress(WireError):
-                match decode(answer):
-                    case {"id": told_id, "observation": dict(observation)} if told_id == request_id:
-                        return observation
-        return {"unfit": "gave no answer that could be read"}
+        ids = [secrets.token_hex(8) for _ in cases]
+        requests = [
+            encode({"id": each, "exercise": exercise, "probe": case.probe, "inputs": case.inputs})
+            for each, case in zip(ids, cases, strict=True)
+        ]
+        code = f"__import__('autograder.probes', fromlist=['answer']).answer({requests!r})"
+        ran = self.request(code, seconds, silent=True, awaited=ids)
+        observations = [observation_in(ran.answers.get(each), each) for each in ids]
+        if None not in observations:
+            return observations, None
+        match ran.status:
+            case "timeout":
+                why = f"did not finish within {seconds:.0f} s and was stopped; is there a loop that never ends?"
+            case "died":
+                why = "ended the Python process (a crash, an exit, or too much memory)"
+            case _:
+                why = "gave no answer that could be read"
+        return observations, why
 
     @property
     def gone(self):
         """Whether the process has ended; the next request starts another."""
-        return self.manager is None
+        return self.process is None
 
     def remaining(self):
         """Return the seconds that the submission has left."""
         return max(0.0, self.deadline - time.monotonic())
 
     def start(self):
-        """Start the process, with a folder of its own, an environment without anything of ours, and one thread."""
-        folder = Path(self.folder.name)
-        # this interpreter's own kernel, whatever kernels are installed
-        specs = KernelSpecManager(kernel_dirs=[], ensure_native_kernel=True)
-        self.manager = KernelManager(
-            kernel_spec_manager=specs,
-            transport="ipc",
-            ip=str(folder / "kernel"),
-            connection_file=str(folder / "kernel.json"),
-        )
-        home = Path(
-            tempfile.mkdtemp(prefix="home-", dir=folder)
-        )  # a fresh one each time, whatever the last process wrote
-        self.manager.start_kernel(
-            extra_arguments=["--HistoryManager.enabled=False"],
-            cwd=str(home),
-            env=learner_environment(home),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self.group = os.getpgid(self.manager.provisioner.pid)
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=START_SECONDS)
+        """Start the process and connect to it.
+
+        Raises:
+            RuntimeError: if it does not answer.
+        """
+        self.process = self.boundary.fork()
+        self.before = own_memory()
+        self.client = Client(self.process.connection, self.boundary.largest_message)
+        self.wait_until_it_answers()
+
+    def wait_until_it_answers(self):
+        """Return when the kernel's messages reach us: what it published before would be lost."""
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self.process.is_alive():
+            message = self.client.next_published(POLL_SECONDS)
+            if message and message.get("msg_type") == "iopub_welcome":
+                return
+        raise RuntimeError("the kernel does not answer")
 
     def stop(self):
-        """End the process and whatever it started in its group."""
+        """End the process and whatever it started."""
         if self.gone:
             return
-        self.client.stop_channels()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.group, signal.SIGKILL)
-        self.manager.shutdown_kernel(now=True)
-        self.manager.cleanup_resources()
-        self.manager = None
+        self.client.close()
+        self.process.end()
+        self.process = None
 
     def revive(self):
         """Start the kernel again if it is gone, and bring it to where it was."""
@@ -153,56 +150,123 @@ class LearnerKernel:
                 if not self.gone:
                     self.request(source, seconds)
 
-    def request(self, source, seconds, silent=False):
-        """Send one request and follow it to its end; a kernel that does not stop when asked is ended."""
+    def request(self, source, seconds, silent=False, awaited=()):
+        """Send one request and follow it to its end; a kernel that does not stop when asked is ended.
+
+        Args:
+            awaited: ids of the answers that are waited for; of each only the first that names it is kept.
+        """
         seconds = min(seconds, self.remaining())
         if self.gone or seconds <= 0:
             return Ran("timeout")
         ran = Ran()
-        request = self.client.execute(source, silent=silent, store_history=False, allow_stdin=False)
-        if self.follow(request, ran, time.monotonic() + seconds):
+        request = self.client.execute(source, silent)
+        if self.follow(request, ran, time.monotonic() + seconds, awaited):
             return ran
-        if not self.manager.is_alive():
+        if self.gone or not self.process.is_alive():
             ran.status = "died"
             self.stop()
             return ran
         ran.status = "timeout"
-        self.manager.interrupt_kernel()
-        if not self.follow(request, ran, time.monotonic() + GRACE_SECONDS):
+        self.process.interrupt()
+        if not self.follow(request, ran, time.monotonic() + GRACE_SECONDS, ()):  # what comes now is late
             self.stop()
         ran.status = "timeout"
         return ran
 
-    def follow(self, request, ran, until):
+    def follow(self, request, ran, until, awaited):
         """Gather a request's messages until it is done; return False where the time ends first or the process is gone."""
-        while time.monotonic() < until:
-            message = next_message(self.client.get_iopub_msg, POLL_SECONDS)
-            if message is None:
-                if not self.manager.is_alive():
+        look, over = 0, None
+        while (now := time.monotonic()) < until:
+            if now >= look:
+                look = now + POLL_SECONDS
+                if own_memory() - self.before > MOST_GROWTH:
+                    self.stop()
                     return False
-                if self.replied(request):  # a flood of output may lose the message that says "idle", never the reply
+            message = self.client.next_published(POLL_SECONDS)
+            if message is None:
+                if not self.process.is_alive():
+                    return False
+                if over is None and self.replied(request):
+                    over = now + LAG_SECONDS
+                if over and now >= over:  # a flood of output may lose the message that says "idle", never the reply
                     return True
-            elif parent_of(message) == request and gather(message, ran):
+            elif parent_of(message) == request and gather(message, ran, awaited):
                 return True
-        return False
+        return over is not None
 
     def replied(self, request):
         """Return whether the kernel has answered the request itself."""
-        while message := next_message(self.client.get_shell_msg, 0):
+        while message := self.client.next_reply():
             if parent_of(message) == request:
                 return True
         return False
 
 
-def next_message(receive, seconds):
-    """Return the next message of a channel, or None. A learner's process can send anything; what is no message is passed over."""
-    try:
-        message = receive(timeout=seconds)
-    except Empty:
-        return None
-    except Exception:
-        return {}
-    return message if isinstance(message, dict) and isinstance(message.get("content"), dict) else {}
+def observation_in(answer, request_id):
+    """Return the observation that an answer to a request holds, or None where it holds none."""
+    with contextlib.suppress(WireError):
+        match decode(answer or ""):
+            case {"id": told_id, "observation": dict(observation)} if told_id == request_id:
+                return observation
+    return None
+
+
+def own_memory():
+    """Return the bytes of memory that this process takes."""
+    return psutil.Process().memory_info().rss
+
+
+class Client:
+    """The grader's end of a kernel's sockets, by Jupyter's protocol: requests and replies on one, what it publishes on the other.
+
+    Args:
+        connection: of the kernel, as its connection file holds it.
+        largest_message: bytes; a larger one is lost. -1 for any.
+    """
+
+    def __init__(self, connection, largest_message):
+        self.session = Session(key=connection["key"].encode(), signature_scheme=connection["signature_scheme"])
+        self.context = zmq.Context()
+        self.context.setsockopt(zmq.MAXMSGSIZE, largest_message)
+        self.context.setsockopt(zmq.RCVHWM, MOST_WAITING)
+        self.context.setsockopt(zmq.LINGER, 0)
+        self.shell, self.published = self.context.socket(zmq.DEALER), self.context.socket(zmq.SUB)
+        self.published.subscribe(b"")
+        self.shell.connect(f"ipc://{connection['ip']}-{connection['shell_port']}")
+        self.published.connect(f"ipc://{connection['ip']}-{connection['iopub_port']}")
+
+    def close(self):
+        """Close both; nothing is waited for."""
+        self.context.destroy()
+
+    def execute(self, source, silent):
+        """Ask for code to be run; return the id of the request."""
+        content = {
+            "code": source,
+            "silent": silent,
+            "store_history": False,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+        }
+        return self.session.send(self.shell, "execute_request", content)["header"]["msg_id"]
+
+    def next_published(self, seconds):
+        """Return the next message that the kernel publishes, or None where there is none in that time."""
+        return self.receive(self.published) if self.published.poll(1000 * seconds) else None
+
+    def next_reply(self):
+        """Return a reply that is there, or None."""
+        return self.receive(self.shell) if self.shell.poll(0) else None
+
+    def receive(self, channel):
+        """Return a message. A learner's process can send anything; what is no message is an empty one."""
+        try:
+            _, message = self.session.recv(channel)
+        except Exception:
+            return {}
+        return message if isinstance(message, dict) and isinstance(message.get("content"), dict) else {}
 
 
 def parent_of(message):
@@ -211,7 +275,7 @@ def parent_of(message):
     return parent.get("msg_id") if isinstance(parent, dict) else None
 
 
-def gather(message, ran):
+def gather(message, ran, awaited):
     """Note what one message says; return whether it is the last of its request."""
     content = message["content"]
     match message.get("msg_type"):
@@ -224,28 +288,10 @@ def gather(message, ran):
         case "display_data" | "execute_result":
             data = content.get("data")
             data = data if isinstance(data, dict) else {}
-            if isinstance(data.get(ANSWER_MIME), str):
-                ran.answers.append(data[ANSWER_MIME])
+            if isinstance(answer := data.get(ANSWER_MIME), str):
+                for each in awaited:
+                    if each in answer[:100]:
+                        ran.answers.setdefault(each, answer)
             else:
                 ran.text += f"{data.get('text/plain', '')}\n"[: MOST_OUTPUT - len(ran.text)]
     return False
-
-
-def learner_environment(home):
-    """Return the environment variables of a learner's process: what Python needs, and nothing of ours."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT") if name in os.environ}
-    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
-    own = {
-        "HOME": str(home),
-        "IPYTHONDIR": str(home / ".ipython"),
-        "MPLBACKEND": "agg",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-    return {
-        **kept,
-        **one_thread,
-        **own,
-        "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-    }

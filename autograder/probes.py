@@ -461,20 +461,21 @@ def article(name):
     return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
 
 
-def answer(request):
-    """Answer one request of the grader, inside the learner's kernel.
+def answer(requests):
+    """Answer the grader's requests one after the other, inside the learner's kernel.
 
     Args:
-        request: text of `{"id", "exercise", "probe", "inputs"}`; the observation goes back as a display message of type
+        requests: texts of `{"id", "exercise", "probe", "inputs"}`; each observation goes back at once as a display message of type
             `ANSWER_MIME`, with the same id.
     """
     from IPython import get_ipython
     from IPython.display import publish_display_data
 
-    asked = decode(request)
-    implementation = get_ipython().user_ns.get(asked["exercise"], None)
-    if implementation is None:
-        observation = {"unfit": "is not defined"}
-    else:
-        observation = observe(asked["probe"], implementation, asked["inputs"])
-    publish_display_data({ANSWER_MIME: encode({"id": asked["id"], "observation": observation})})
+    for request in requests:
+        asked = decode(request)
+        implementation = get_ipython().user_ns.get(asked["exercise"], None)
+        if implementation is None:
+            observation = {"unfit": "is not defined"}
+        else:
+            observation = observe(asked["probe"], implementation, asked["inputs"])
+        publish_display_data({ANSWER_MIME: encode({"id": asked["id"], "observation": observation})})

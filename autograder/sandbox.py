@@ -7,6 +7,7 @@ What a submission can reach is listed in `mounts`: the Python that runs it, read
 import; and empty folders of limited size. No network, no other process, no gradebook, no reference of this chapter or a later one.
 """
 
+import ast
 import atexit
 import contextlib
 import json
@@ -26,13 +27,16 @@ from pathlib import Path
 
 import psutil
 
-from autograder.course import ROOT, CourseError, chapters
+from autograder.course import ROOT, CourseError, chapters, notebook_of
 
 HELP = (
     "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), grade in a container, or, for notebooks "
     "that you trust, say --unsandboxed"
 )
 COURSE = "/course"
+ENVIRONMENT = "/environment"  # where a virtual environment is seen; it may lie in /tmp, where learners' code has a folder of its own
+HOME = "/home/learner"
+EXCHANGE = Path("/usr/local/share/nbgrader")  # where nbgrader, if told no other place, keeps what learners hand in
 CREDENTIALS = struct.Struct("iii")  # process, user and group of who sent a message
 LEARNERS_MODULES = (
     "__init__",
@@ -77,7 +81,7 @@ class Sandbox:
         stem: the chapter; its notebook may import what earlier chapters built.
 
     Raises:
-        CourseError: where there is no bubblewrap, or it does not work here; the message says what to do.
+        CourseError: where there is no bubblewrap; the message says what to do.
     """
 
     name = "bubblewrap"
@@ -89,7 +93,8 @@ class Sandbox:
     def __enter__(self):
         if not shutil.which("bwrap"):
             raise CourseError(f"learners' code is run inside bubblewrap, and there is none here: {HELP}")
-        self.folder = tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True)
+        self.owner = os.getpid()  # processes that this one forks share the server, until it is gone
+        self.folder = new_folder()
         os.chmod(self.folder.name, 0o711)
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.errors = open(Path(self.folder.name) / "errors.txt", "w+")
@@ -97,12 +102,22 @@ class Sandbox:
             command(self.stem, self.folder.name), stdin=theirs, stdout=subprocess.DEVNULL, stderr=self.errors, env={}
         )
         theirs.close()
+        self.is_ready = False
+        return self
+
+    def wait_until_ready(self):
+        """Return when the server can fork; it takes seconds to start, in which others can be useful.
+
+        Raises:
+            CourseError: where it does not start; the message says what to do.
+        """
+        if self.is_ready:
+            return
         self.socket.settimeout(START_SECONDS)
-        try:
-            if self.socket.recv(16) == b"ready":
-                return self
-        except OSError:
-            pass
+        with contextlib.suppress(OSError):
+            self.is_ready = self.socket.recv(16) == b"ready"
+        if self.is_ready:
+            return
         self.errors.seek(0)
         reason = self.errors.read()[-400:].strip() or "no reason was given"
         self.__exit__()
@@ -124,9 +139,13 @@ class Sandbox:
         Raises:
             RuntimeError: if none could be started.
         """
-        if self.process.poll() is not None:  # the fork server is gone: killed from outside, or out of memory
-            self.__exit__()
+        if (
+            self.is_ready and select.select([self.socket], [], [], 0)[0]
+        ):  # the fork server is gone: killed from outside, or out of memory
+            if self.owner == os.getpid():
+                self.__exit__()
             self.__enter__()
+        self.wait_until_ready()
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self.folder.name))
         connection = new_connection()
         (folder / "kernel.json").write_text(json.dumps({**connection, "ip": "/run/kernel/kernel"}))
@@ -207,13 +226,16 @@ class Unsandboxed:
     def __exit__(self, *exception):
         pass
 
+    def wait_until_ready(self):
+        """There is nothing to wait for."""
+
     def fork(self, bounds=None):
         """Start the process of one submission, with a folder and an environment of its own.
 
         Returns:
             PlainProcess.
         """
-        folder = Path(tempfile.mkdtemp(prefix="autograder-"))
+        folder = Path(tempfile.mkdtemp(prefix=f"autograder-{os.getpid()}-"))
         connection = {**new_connection(), "ip": str(folder / "kernel")}
         (folder / "kernel.json").write_text(json.dumps(connection))
         home = folder / "home"
@@ -261,6 +283,15 @@ class PlainProcess:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def new_folder():
+    """Return a temporary folder, named after this process; those of processes that were killed are removed."""
+    for path in Path(tempfile.gettempdir()).glob("autograder-*-*"):
+        owner = path.name.split("-")[1]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(path, ignore_errors=True)
+    return tempfile.TemporaryDirectory(prefix=f"autograder-{os.getpid()}-", ignore_cleanup_errors=True)
+
+
 @cache
 def boundary(stem, unsandboxed=False):
     """Return this process's boundary for submissions to a chapter; it ends with the process.
@@ -268,6 +299,14 @@ def boundary(stem, unsandboxed=False):
     Raises:
         CourseError: where there is no bubblewrap that works, unless `unsandboxed`.
     """
+    chosen = starting_boundary(stem, unsandboxed)
+    chosen.wait_until_ready()
+    return chosen
+
+
+@cache
+def starting_boundary(stem, unsandboxed=False):
+    """Return the same boundary as soon as it starts, without waiting until it is ready."""
     chosen = Unsandboxed(stem) if unsandboxed else Sandbox(stem)
     chosen.__enter__()
     atexit.register(chosen.__exit__)
@@ -308,13 +347,18 @@ def command(stem, folder):
         *mounts(stem, folder),
         *(word for name, value in environment().items() for word in ("--setenv", name, value)),
         *("--chdir", "/", "--remount-ro", "/"),
-        *(sys.executable, "-m", "autograder.forkserver"),
+        *(inside(sys.executable), "-m", "autograder.forkserver", *imports_of(stem)),
     ]
 
 
 def mounts(stem, folder):
-    """Return bubblewrap's options for what is there: everything that a learner's code can ever see."""
-    options = ["--ro-bind", "/usr", "/usr"]
+    """Return bubblewrap's options for what is there: everything that a learner's code can ever see.
+
+    Raises:
+        CourseError: if the Python that runs this lies in a folder that holds the course, too.
+    """
+    options, hidden = ["--ro-bind", "/usr", "/usr"], hidden_below("/usr")
+    options += [word for place in hidden for word in ("--perms", "0755", "--tmpfs", place)]
     for path in ("/bin", "/lib", "/lib64", "/sbin"):
         if os.path.islink(path):
             options += ["--symlink", os.readlink(path), path]
@@ -323,13 +367,17 @@ def mounts(stem, folder):
     options += folders_above("/etc/localtime")
     for path in ("/etc/ld.so.cache", "/etc/localtime"):
         options += ["--ro-bind-try", path, path]
-    for path in dict.fromkeys((sys.base_prefix, sys.prefix)):
-        if not Path(path).is_relative_to("/usr"):
-            options += [*folders_above(path), "--ro-bind", path, path]
+    for path, seen_as in pythons().items():
+        if hidden_below(path):
+            raise CourseError(
+                f"learners' code would see {ROOT}, for its Python lies in {path}; make an environment in {ROOT}/.venv"
+            )
+        if not Path(seen_as).is_relative_to("/usr"):
+            options += [*folders_above(seen_as), "--ro-bind", path, seen_as]
     for source in course_files(stem):
         target = f"{COURSE}/{source.relative_to(ROOT)}"
         options += [*folders_above(target), "--ro-bind", str(source), target]
-    options += [*folders_above("/home/learner"), *folders_above("/run/kernel")]
+    options += [*folders_above(HOME), *folders_above("/run/kernel")]
     options += [
         "--dev",
         "/dev",
@@ -338,12 +386,34 @@ def mounts(stem, folder):
         "--tmpfs",
         "/tmp",
         "--tmpfs",
-        "/home/learner",
+        HOME,
         "--dir",
         "/run/kernel",
     ]
     options += ["--bind", "/proc", "/run/outside-proc", "--bind", folder, "/run/kernels"]
-    return options
+    return options + [word for place in hidden for word in ("--remount-ro", place)]
+
+
+def pythons():
+    """Return the folders of the Python that runs this, and where they are seen from inside.
+
+    Raises:
+        CourseError: if it lies in a folder that learners' code gets for its own.
+    """
+    base = sys.base_prefix
+    if any(Path(base).is_relative_to(place) for place in ("/tmp", HOME)):
+        raise CourseError(f"learners' code cannot be run by the Python in {base}; use one that lies elsewhere")
+    return {base: base, **({sys.prefix: ENVIRONMENT} if sys.prefix != base else {})}
+
+
+def inside(path):
+    """Return where a file of the Python that runs this is seen from inside."""
+    return str(Path(ENVIRONMENT) / Path(path).relative_to(sys.prefix)) if sys.prefix != sys.base_prefix else path
+
+
+def hidden_below(path):
+    """Return which of the course and the exchange folder lie below a folder that learners' code may see."""
+    return [str(place) for place in (ROOT, EXCHANGE) if place.is_dir() and place.is_relative_to(path)]
 
 
 def folders_above(path):
@@ -359,6 +429,21 @@ def course_files(stem):
     return [*modules, *visible, ROOT / "_toc.yml", ROOT / "solutions" / "__init__.py", *earlier]
 
 
+def imports_of(stem):
+    """Return the names of the modules that a chapter's released notebook imports."""
+    cells = json.loads(notebook_of(stem).read_text(encoding="utf-8"))["cells"]
+    names = {}
+    for cell in cells:
+        if cell["cell_type"] != "code":
+            continue
+        for node in ast.walk(ast.parse("".join(cell["source"]))):
+            if isinstance(node, ast.Import):
+                names.update(dict.fromkeys(alias.name for alias in node.names))
+            elif isinstance(node, ast.ImportFrom):
+                names[node.module] = None
+    return list(names)
+
+
 def environment():
     """Return the environment variables of the fork server and of learners' processes."""
     one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
@@ -366,10 +451,10 @@ def environment():
         **one_thread,
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        "HOME": "/home/learner",
+        "HOME": HOME,
         "USER": "learner",
-        "IPYTHONDIR": "/home/learner/.ipython",
-        "MPLCONFIGDIR": "/home/learner/.matplotlib",
+        "IPYTHONDIR": f"{HOME}/.ipython",
+        "MPLCONFIGDIR": f"{HOME}/.matplotlib",
         "MPLBACKEND": "agg",
         "PYTHONPATH": COURSE,
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -5,10 +5,13 @@ that they added. A file that cannot be read becomes a blank notebook with the re
 """
 
 import copy
+import errno
 import hashlib
 import json
+import os
 import stat
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -18,6 +21,7 @@ from autograder.course import notebook_of
 from autograder.wire import printable
 
 LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
+MOST_PARTS = 5_000_000  # lists and dictionaries in a notebook; each takes twenty times its text in memory
 LARGEST_SOURCE = 200_000  # characters in one cell
 MOST_CELLS = 1_000
 MISSING = "# This cell was missing from the notebook that was handed in."
@@ -39,6 +43,11 @@ class Submission:
     problem: str | None = None
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def unreadable(cls, reason, notes=()):
+        """Return a submission of which not even the bytes could be read."""
+        return cls(hashlib.sha256(b"").hexdigest(), problem=reason, notes=notes)
+
 
 def read_submission(path):
     """Read a notebook that was handed in. Never raises: what is wrong with it stands in `problem`."""
@@ -46,13 +55,18 @@ def read_submission(path):
     try:
         content = read_bytes(path)
     except (OSError, ValueError) as error:
-        return Submission(hashlib.sha256(b"").hexdigest(), problem=str(error), notes=notes)
+        return Submission.unreadable(str(error), notes)
+    return submission_of(path.name, content, notes)
+
+
+def submission_of(name, content, notes=()):
+    """Read the bytes of a file that was handed in under some name. Never raises, either."""
     sha256 = hashlib.sha256(content).hexdigest()
     try:
         return Submission(sha256, list(code_cells(content)), notes=notes)
     except (ValueError, RecursionError) as error:
         problem = (
-            f"{printable(path.name)} is not a notebook: {why_unreadable(error)}; "
+            f"{printable(name)} is not a notebook: {why_unreadable(error)}; "
             "take a fresh copy, move your functions into it, and hand that in"
         )
         return Submission(sha256, problem=problem, notes=notes)
@@ -60,9 +74,10 @@ def read_submission(path):
 
 def find_notebook(path):
     """Return the notebook to read and remarks: where it has another name and is the only one, that one is meant."""
-    if path.exists() or path.is_symlink():
-        return path, ()
-    others = sorted(path.parent.glob("*.ipynb"))
+    try:
+        others = [] if path.exists() or path.is_symlink() else sorted(path.parent.glob("*.ipynb"))
+    except OSError:  # a folder that may not be entered; why, `read_bytes` says
+        others = []
     if len(others) == 1:
         return others[0], (printable(f"handed in as {others[0].name}"),)
     return path, ()
@@ -74,20 +89,29 @@ def read_bytes(path):
     Raises:
         ValueError, OSError: with a sentence for the learner.
     """
+    name = printable(path.name)
     try:
-        status = path.lstat()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        raise ValueError(f"there was no {path.name} in what was handed in") from None
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError(f"{path.name} is not a file (a folder, a link or a device); hand in the notebook itself")
-    if status.st_size > LARGEST_NOTEBOOK:
-        limit = LARGEST_NOTEBOOK // 1_000_000
-        raise ValueError(
-            f"{path.name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and hand it in again"
-        )
-    if status.st_size == 0:
-        raise ValueError(f"{path.name} is empty (0 bytes); save the notebook and hand it in again")
-    return path.read_bytes()
+        raise ValueError(f"there was no {name} in what was handed in") from None
+    except OSError as error:
+        what = "is a link" if error.errno == errno.ELOOP else "could not be opened"
+        raise ValueError(f"{name} {what}; hand in the notebook itself") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{name} is not a file (a folder, a pipe or a device); hand in the notebook itself")
+        if status.st_size > LARGEST_NOTEBOOK:
+            limit = LARGEST_NOTEBOOK // 1_000_000
+            raise ValueError(
+                f"{name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and hand it in again"
+            )
+        if status.st_size == 0:
+            raise ValueError(f"{name} is empty (0 bytes); save the notebook and hand it in again")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST_NOTEBOOK)
+    finally:
+        os.close(descriptor)
 
 
 def code_cells(content):
@@ -96,6 +120,8 @@ def code_cells(content):
     Raises:
         ValueError: if this is not a notebook of format 4.
     """
+    if content.count(b"[") + content.count(b"{") > MOST_PARTS:
+        raise ValueError("it has millions of parts")
     notebook = json.loads(content.decode("utf-8-sig"))
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise ValueError("it has no list of cells, as notebooks of format 4 have")
@@ -137,7 +163,7 @@ def rebuild(stem, submission):
     Returns:
         the notebook to grade: the release's cells with the learner's solutions, and the learner's own code cells between them.
     """
-    release = nbformat.read(notebook_of(stem), as_version=4)
+    release = copy.deepcopy(released(stem))
     notebook = copy.deepcopy(release)
     if submission.problem is None:
         solutions, extras = sort_out(release, submission.cells)
@@ -152,6 +178,12 @@ def rebuild(stem, submission):
         {"notebook": submission.sha256, "problem": submission.problem, "notes": list(submission.notes)}
     )
     return notebook
+
+
+@cache
+def released(stem):
+    """Return a chapter's released notebook."""
+    return nbformat.read(notebook_of(stem), as_version=4)
 
 
 def sort_out(release, cells):
@@ -188,4 +220,4 @@ def sort_out(release, cells):
 
 def is_solution(cell):
     """Return whether a released cell is one that the learner completes."""
-    return cell.metadata.get("nbgrader", {}).get("solution", False)
+    return cell["metadata"].get("nbgrader", {}).get("solution", False)

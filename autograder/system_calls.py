@@ -67,6 +67,7 @@ FORBIDDEN = {
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
     "fanotify_init": (300, 262),
+    "landlock_create_ruleset": (444, 444),
 }
 CLONE, CLONE3, SOCKET = (56, 220), (435, 435), (41, 198)
 FAMILIES = (1, 2, 10, 16)  # of sockets: local, internet, netlink; those of virtual machines know no namespaces

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LARGEST_TEXT = 16_000_000  # characters; an exercise's answers are thousands of numbers, not millions
-LARGEST_ARRAY = 500_000  # elements
+LARGEST_TEXT = 4_000_000  # characters; an exercise's answers are thousands of numbers, not millions
+LARGEST_ARRAY = 150_000  # elements
+MOST_PARTS = 100_000  # lists, arrays and entries; each takes twenty times its text in memory
+LARGEST_KEY = 2**60  # larger whole numbers may all have one hash, and a dictionary of them takes hours to read
 DEEPEST = 12
 ARRAY_DTYPES = {
     "bool",
@@ -139,10 +141,12 @@ def type_name(value):
 
 def printable(text):
     """Drop the characters that steer a terminal, turn the direction of writing, or cannot be written to a file."""
-    turning = (range(0x202A, 0x202F), range(0x2066, 0x206A))
-    return "".join(
-        c for c in text if c in "\n\t" or (c.isprintable() and not any(ord(c) in codes for codes in turning))
-    )
+    return "".join(c for c in text if c in "\n\t" or c.isprintable())
+
+
+def unmasked(text):
+    """Write the characters that `printable` drops as escapes, so that a person sees them: code may hide what it does behind them."""
+    return "".join(c if c in "\n\t\xa0" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def encode(value):
@@ -158,6 +162,8 @@ def decode(text):
     """
     if len(text) > LARGEST_TEXT:
         raise WireError(f"the value takes {len(text):,} characters, more than {LARGEST_TEXT:,}")
+    if text.count("[") + text.count("{") > MOST_PARTS:
+        raise WireError(f"the value has more than {MOST_PARTS:,} parts")
     try:
         return from_json(json.loads(text))
     except WireError:
@@ -206,13 +212,20 @@ def from_json(value):
         case {"tuple": list(items)}:
             return tuple(from_json(item) for item in items)
         case {"dict": list(pairs)}:
-            return {key: from_json(item) for key, item in pairs}
+            return {key_from_json(key): from_json(item) for key, item in pairs}
         case list():
             return [from_json(item) for item in value]
         case dict():
             raise WireError("a dictionary that stands for nothing")
         case _:
             return value
+
+
+def key_from_json(key):
+    """Return a dictionary's key, after looking at it."""
+    if not isinstance(key, str) and not (type(key) is int and abs(key) < LARGEST_KEY):
+        raise WireError("a key must be text or a whole number")
+    return key
 
 
 def array_from_json(dtype, shape, values):
@@ -223,4 +236,5 @@ def array_from_json(dtype, shape, values):
         raise WireError("a shape must be a few whole numbers")
     if not all(type(number) in (bool, int, float) for number in values):
         raise WireError("an array must hold numbers")
-    return np.array(values, dtype=dtype).reshape(shape)
+    with np.errstate(all="ignore"):  # a number too large for its dtype is infinite
+        return np.array(values, dtype=dtype).reshape(shape)

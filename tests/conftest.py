@@ -1,5 +1,6 @@
 """What several tests share."""
 
+import functools
 import os
 
 os.environ["OMP_NUM_THREADS"] = (
@@ -9,10 +10,11 @@ os.environ["OMP_NUM_THREADS"] = (
 import nbformat
 import pytest
 
-from autograder.course import notebook_of
+from autograder.course import CourseError, notebook_of
 from autograder.judge import judge
 from autograder.probes import observe
 from autograder.sample_class import solution_sources
+from autograder.sandbox import Sandbox
 from autograder.wire import decode, encode
 
 
@@ -40,9 +42,9 @@ def solved_notebook(stem, changes=None, extra_cells=()):
     return notebook
 
 
-def hand_in(folder, learner, stem, notebook, name=None):
+def hand_in(folder, learner, stem, notebook, name=None, below="submitted"):
     """Write a notebook, or any text, where nbgrader looks for submissions; return its path."""
-    path = folder / "submitted" / learner / stem / (name or f"{stem}.ipynb")
+    path = folder / below / learner / stem / (name or f"{stem}.ipynb")
     path.parent.mkdir(parents=True)
     path.write_text(notebook if isinstance(notebook, str) else nbformat.writes(notebook), encoding="utf-8")
     return path
@@ -52,3 +54,20 @@ def hand_in(folder, learner, stem, notebook, name=None):
 def course_folder(tmp_path_factory):
     """A folder for submissions, grades and a gradebook of their own."""
     return tmp_path_factory.mktemp("class")
+
+
+@functools.cache
+def why_no_sandbox():
+    """Return why there is no sandbox on this machine, or None where there is one."""
+    try:
+        with Sandbox("ch01_embeddings") as sandbox:
+            sandbox.wait_until_ready()
+    except CourseError as error:
+        return str(error)
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    """Skip what cannot be tried without a sandbox, and say why there is none."""
+    if why_no_sandbox():
+        pytest.skip(why_no_sandbox())

@@ -129,7 +129,7 @@ def first_message(folder, learner):
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory):
+def graded(tmp_path_factory, sandbox):
     folder = tmp_path_factory.mktemp("class")
     for learner, (notebook, _, _) in SUBMISSIONS.items():
         hand_in(folder, learner, STEM, notebook())

@@ -5,9 +5,10 @@ from functools import lru_cache
 
 import pytest
 
-from autograder.course import chapters
+from autograder.course import CourseError, chapters
 from autograder.exercise import PUBLIC_SEED, load_exercises
 from autograder.judge import share
+from autograder.wire import encode
 from tests.conftest import judged
 
 EXERCISES = {f"{stem}:{name}": exercise for stem in chapters() for name, exercise in load_exercises(stem).items()}
@@ -108,3 +109,29 @@ def test_no_hint_gives_the_answer_away(exercise):
             misconception.hint[0].isupper() or "_" in misconception.hint.split()[0]
         )  # a sentence, or a parameter's name
         assert misconception.hint[-1] in ".?"
+
+
+def test_a_class_lays_its_own_cases_over_the_public_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("autograder.exercise.PRIVATE", tmp_path)
+    own = """import numpy as np
+from autograder.exercise import Case
+
+CASES = {NAME: (Case("our own", lambda rng: {"scores": rng.normal(size=9)}, visible=VISIBLE),)}
+"""
+    path = tmp_path / "ch04_attention.py"
+    path.write_text(own.replace("NAME", "'softmax'").replace("VISIBLE", "False"))
+    softmax = load_exercises("ch04_attention")["softmax"]
+    assert softmax.prepare(b"any", visible=False).cases[-1].title == "our own"
+    assert "our own" not in [case.title for case in softmax.prepare(b"any", visible=True).cases]
+    for wrong, words in [(("'softmin'", "False"), "softmin"), (("'softmax'", "True"), "visible=False")]:
+        path.write_text(own.replace("NAME", wrong[0]).replace("VISIBLE", wrong[1]))
+        with pytest.raises(CourseError, match=words):
+            load_exercises("ch04_attention")
+
+
+def test_what_the_notebook_shows_is_not_what_is_graded():
+    exercise = load_exercises("ch06_masking")["causal_mask"]  # a function of a single small number
+    shown = {encode(case.inputs) for case in exercise.prepare(PUBLIC_SEED, visible=True).cases}
+    asked = [encode(case.inputs) for seed in range(40) for case in exercise.prepare(bytes([seed])).cases]
+    assert len(set(asked)) > 20
+    assert not shown & set(asked)

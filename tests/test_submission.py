@@ -1,6 +1,7 @@
 """The notebook that is graded has the release's structure, whatever was handed in, and all of the learner's code."""
 
 import json
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -103,12 +104,23 @@ def test_a_lone_notebook_under_another_name_is_read_and_noted(tmp_path):
         ('{"worksheets": []}', "no list of cells"),
         ('{"cells": {}}', "no list of cells"),
         ("[" * 100_000, "nested too deeply"),
+        ('{"cells":[' + "[]," * 5_000_000 + "[]]}", "millions of parts"),
     ],
+    ids=range(7),  # contents of megabytes are no names for tests
 )
 def test_what_is_not_a_notebook_becomes_a_blank_one_with_the_reason(tmp_path, content, reason):
     graded = rebuilt(tmp_path, content)
     assert reason in graded.metadata.autograder.problem
     assert structure(graded) == structure(nbformat.read(notebook_of(STEM), as_version=4))
+
+
+def test_what_lies_in_a_folder_that_may_not_be_entered_becomes_a_blank_one(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr("os.open", refuse)
+    assert "could not be opened" in read_submission(tmp_path / f"{STEM}.ipynb").problem
 
 
 @pytest.mark.parametrize("kind", ["folder", "link", "fifo", "nothing", "bytes"])

@@ -508,6 +508,7 @@ VOCABULARY = Exercise(
         ),
     ),
     alternatives=(vocabulary_by_two_sorts, vocabulary_by_loops, vocabulary_by_numpy),
+    shortcuts=("build_vocab_from_iterator", "CountVectorizer"),
 )
 
 # --- encode ----------------------------------------------------------------------------------------------------------
@@ -1091,6 +1092,7 @@ ONE_HOT = Exercise(
         ),
     ),
     alternatives=(one_hot_by_eye, one_hot_by_loops, one_hot_by_torch, one_hot_by_scatter),
+    shortcuts=("one_hot", "OneHotEncoder", "label_binarize", "get_dummies"),
 )
 
 # --- embed -----------------------------------------------------------------------------------------------------------
@@ -1327,6 +1329,7 @@ EMBED = Exercise(
         ),
     ),
     alternatives=(embed_by_take, embed_by_one_hot, embed_by_loops, embed_by_torch),
+    shortcuts=("embedding", "Embedding", "embedding_bag", "EmbeddingBag"),
 )
 
 # --- embedding_gradient ----------------------------------------------------------------------------------------------
@@ -1619,6 +1622,7 @@ GRADIENT = Exercise(
         gradient_by_autograd,
         gradient_by_index_add,
     ),
+    shortcuts=("embedding_dense_backward",),
 )
 
 EXERCISES = (VOCABULARY, ENCODE, ONE_HOT, EMBED, GRADIENT)

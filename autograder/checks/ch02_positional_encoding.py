@@ -259,6 +259,7 @@ ENCODING = Exercise(
         encoding_by_sines_alone,
         encoding_by_torch,
     ),
+    shortcuts=("PositionalEncoding", "PositionalEncoding1D", "SinusoidalPositionalEmbedding"),
 )
 
 # --- offset_matrix ---------------------------------------------------------------------------------------------------
@@ -777,6 +778,7 @@ ROTARY = Exercise(
         rotary_in_the_dtype_of_x,
         rotary_by_loops,
     ),
+    shortcuts=("RotaryEmbedding", "RotaryPositionalEmbeddings", "apply_rotary_emb", "apply_rotary_pos_emb"),
 )
 
 EXERCISES = (ENCODING, OFFSET, ROTARY)

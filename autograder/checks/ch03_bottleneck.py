@@ -357,6 +357,7 @@ RNN = Exercise(
         ),
     ),
     alternatives=(rnn_by_one_matrix, rnn_by_accumulate, rnn_by_loops, rnn_by_torch, rnn_by_recursion),
+    shortcuts=("RNN", "RNNCell", "rnn_tanh", "rnn_tanh_cell"),
 )
 
 # --- additive_attention ----------------------------------------------------------------------------------------------
@@ -755,6 +756,7 @@ ATTENTION = Exercise(
         attention_by_torch,
         attention_as_a_list,
     ),
+    shortcuts=("AdditiveAttention", "BahdanauAttention"),
 )
 
 EXERCISES = (RNN, ATTENTION)

@@ -207,7 +207,9 @@ SOFTMAX = Exercise(
         ),
         Case(
             "two equal scores share the weight",
-            lambda rng: {"scores": np.full((3, 2), normal(rng, 1)[0])},
+            lambda rng: {
+                "scores": np.full((3, 2), 5 + normal(rng, 1)[0])
+            },  # not 0.5, or the scores were their own weights
             visible=False,
         ),
         Case(
@@ -308,6 +310,7 @@ SOFTMAX = Exercise(
         ),
     ),
     alternatives=(softmax_by_logarithm, softmax_by_loops, softmax_by_torch, softmax_in_longdouble),
+    shortcuts=("softmax", "Softmax", "log_softmax", "LogSoftmax", "softmin", "Softmin", "gumbel_softmax", "_softmax"),
 )
 
 # --- attention_scores ------------------------------------------------------------------------------------------------
@@ -492,6 +495,14 @@ def queries_keys_values(*batch, query_len, key_len, d_k, d_v, scale=1.0, dtype=n
     return inputs
 
 
+def one_query_that_prefers_a_key(rng):
+    """One query and two keys of which it prefers one: where both have the same score, equal weights for everybody are right."""
+    while True:
+        drawn = queries_keys_values(query_len=1, key_len=2, d_k=2, d_v=2)(rng)
+        if abs(drawn["query"] @ (drawn["key"][0] - drawn["key"][1])).item() > 0.2:
+            return drawn
+
+
 def rows_around_1000(rng):
     """Queries and keys with scores around 1000 in some rows and around -1000 in others, close together in each."""
     query, key = normal(rng, 3, 4), normal(rng, 4, 4)
@@ -603,7 +614,7 @@ ATTENTION = Exercise(
     cases=(
         Case(
             "one query, two keys",
-            queries_keys_values(query_len=1, key_len=2, d_k=2, d_v=2),
+            one_query_that_prefers_a_key,
             properties=ATTENTION_LAWS,
             weight=2,
         ),
@@ -749,6 +760,7 @@ ATTENTION = Exercise(
         ),
     ),
     alternatives=(attention_by_einsum, attention_by_loops, attention_by_torch, attention_as_a_list),
+    shortcuts=("scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"),
 )
 
 # --- softmax_backward ------------------------------------------------------------------------------------------------
@@ -945,6 +957,7 @@ BACKWARD = Exercise(
         ),
     ),
     alternatives=(backward_by_jacobian, backward_expanded, backward_by_loops, backward_by_autograd),
+    shortcuts=("_softmax_backward_data",),
 )
 
 EXERCISES = (SOFTMAX, SCORES, ATTENTION, BACKWARD)

@@ -233,6 +233,7 @@ SPLIT_HEADS = Exercise(
         split_by_einsum,
         split_by_columns_of_the_identity,
     ),
+    shortcuts=("rearrange", "Rearrange"),
 )
 
 # --- merge_heads -----------------------------------------------------------------------------------------------------
@@ -382,6 +383,7 @@ MERGE_HEADS = Exercise(
         ),
     ),
     alternatives=(merge_by_contiguous_view, merge_by_reshape, merge_by_cat, merge_by_unbind),
+    shortcuts=("rearrange", "Rearrange"),
 )
 
 # --- MultiHeadAttention ----------------------------------------------------------------------------------------------
@@ -1019,6 +1021,7 @@ MULTI_HEAD_ATTENTION = Exercise(
         module_with(right_by_blocks_of_w_o),
         module_with(right_by_torch),
     ),
+    shortcuts=("MultiheadAttention", "multi_head_attention_forward", "_native_multi_head_attention"),
 )
 
 EXERCISES = (SPLIT_HEADS, MERGE_HEADS, MULTI_HEAD_ATTENTION)

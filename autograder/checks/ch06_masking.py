@@ -354,6 +354,7 @@ CAUSAL = Exercise(
         ),
     ),
     alternatives=(causal_by_tril, causal_by_triu, causal_by_loops, causal_by_numpy),
+    shortcuts=("generate_square_subsequent_mask", "causal_lower_right", "causal_upper_left"),
 )
 
 # --- decoder_mask ----------------------------------------------------------------------------------------------------
@@ -533,6 +534,7 @@ DECODER = Exercise(
         ),
     ),
     alternatives=(decoder_by_tril, decoder_by_product, decoder_by_loops, decoder_by_lists, decoder_by_exclusion),
+    shortcuts=("generate_square_subsequent_mask",),
 )
 
 # --- masked_attention ------------------------------------------------------------------------------------------------
@@ -1163,6 +1165,7 @@ MASKED = Exercise(
         attention_by_the_fused_kernel,
         attention_by_loops,
     ),
+    shortcuts=("scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention", "flex_attention"),
 )
 
 EXERCISES = (PADDING, CAUSAL, DECODER, MASKED)

@@ -444,6 +444,15 @@ LAYER_NORM = Exercise(
         NormByStandardDeviation,
         NormByRows,
     ),
+    shortcuts=(
+        "LayerNorm",
+        "layer_norm",
+        "native_layer_norm",
+        "GroupNorm",
+        "group_norm",
+        "native_group_norm",
+        "instance_norm",
+    ),
 )
 
 # --- FeedForward -----------------------------------------------------------------------------------------------------
@@ -732,6 +741,7 @@ FEED_FORWARD = Exercise(
         NetworkThatDropsFirst,
         NetworkWithAMaskOfItsOwn,
     ),
+    shortcuts=("FeedForward", "MLP"),
 )
 
 # --- EncoderLayer ----------------------------------------------------------------------------------------------------
@@ -1302,6 +1312,7 @@ ENCODER_LAYER = Exercise(
         LayerOfFunctions,
         LayerOfTwoForwards,
     ),
+    shortcuts=("TransformerEncoderLayer", "TransformerEncoder", "_transformer_encoder_layer_fwd"),
 )
 
 EXERCISES = (LAYER_NORM, FEED_FORWARD, ENCODER_LAYER)

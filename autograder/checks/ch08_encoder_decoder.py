@@ -538,6 +538,7 @@ DECODER_LAYER = Exercise(
         ),
     ),
     alternatives=(layer_with(), LayerOfOtherParts, LayerOnTopOfAnEncoderLayer),
+    shortcuts=("TransformerDecoderLayer", "TransformerDecoder"),
 )
 
 # --- Transformer -----------------------------------------------------------------------------------------------------
@@ -1234,6 +1235,13 @@ TRANSFORMER = Exercise(
         ),
     ),
     alternatives=(transformer_with(), InlineTransformer, TransformerWithAGrowingTable, TransformerOfCopies),
+    shortcuts=(
+        "Transformer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+    ),
 )
 
 # --- greedy_decode ---------------------------------------------------------------------------------------------------
@@ -1489,6 +1497,7 @@ GREEDY = Exercise(
         greedy_without_ended_rows,
         greedy_row_by_row,
     ),
+    shortcuts=("generate", "greedy_search"),
 )
 
 EXERCISES = (DECODER_LAYER, TRANSFORMER, GREEDY)

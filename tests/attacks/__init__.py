@@ -4,7 +4,8 @@ Each is one file, whose docstring says in a sentence what it tries. Its cells st
 learner wrote into that exercise, a plain `# %%` a cell that they added behind the setup cell. What is not mentioned stays the stub in an
 attack, and is the reference's solution in an honest submission. Before the first cell a file may define
 
-    EARNS     points by exercise, where an attack earns any; an honest submission earns all, unless it says otherwise
+    STEM      the chapter, where that is another than attention
+    EARNS     points by exercise, where an attack earns any; an honest submission earns all, unless it says otherwise; None: no score
     LEARNER   the name of the learner's folder
     hand_in   hand_in(notebook) -> dict, str or bytes: what is handed in instead, made of the notebook as a dictionary
     write     write(folder, notebook): puts into the learner's folder what is handed in
@@ -13,6 +14,7 @@ attack, and is the reference's solution in an honest submission. Before the firs
 import json
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -45,19 +47,24 @@ class Submitted:
     defined: dict = field(repr=False)
 
     @property
+    def stem(self):
+        return self.defined.get("STEM", STEM)
+
+    @property
     def learner(self):
         return self.defined.get("LEARNER", self.name)
 
-    def earns(self, points):
-        """Return the points it should get, of the chapter's points by exercise."""
-        return sum(self.defined.get("EARNS", points if self.honest else {}).values())
+    def earns(self):
+        """Return the points it should get, or None if it should not be graded."""
+        earns = self.defined.get("EARNS", points_of(self.stem) if self.honest else {})
+        return None if earns is None else sum(earns.values())
 
     def notebook(self):
         """Return the notebook with the file's cells in it."""
         solutions = {exercise: source for exercise, source in self.cells if exercise}
         extras = [source for exercise, source in self.cells if not exercise]
-        stubs = {} if self.honest else {cell.metadata.nbgrader.grade_id: None for cell in solution_cells()}
-        return solved_notebook(STEM, {**stubs, **solutions}, extras)
+        stubs = {} if self.honest else {cell.metadata.nbgrader.grade_id: None for cell in solution_cells(self.stem)}
+        return solved_notebook(self.stem, {**stubs, **solutions}, extras)
 
     def write(self, folder):
         """Put into a learner's folder what the file hands in."""
@@ -69,13 +76,25 @@ class Submitted:
         content = self.defined["hand_in"](notebook) if "hand_in" in self.defined else notebook
         content = json.dumps(content) if isinstance(content, dict) else content
         content = content.encode() if isinstance(content, str) else content
-        (folder / f"{STEM}.ipynb").write_bytes(content)
+        (folder / f"{self.stem}.ipynb").write_bytes(content)
 
 
-def solution_cells():
-    """Return the cells of the released notebook that a learner completes."""
-    cells = nbformat.read(notebook_of(STEM), as_version=4).cells
+def solution_cells(stem):
+    """Return the cells of a released notebook that a learner completes."""
+    cells = nbformat.read(notebook_of(stem), as_version=4).cells
     return [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")]
+
+
+@cache
+def points_of(stem):
+    """Return the points of each exercise of a chapter."""
+    points = {}
+    for cell in nbformat.read(notebook_of(stem), as_version=4).cells:
+        about = cell.metadata.get("nbgrader", {})
+        if about.get("grade"):
+            name = about.grade_id.partition("_")[2]
+            points[name] = points.get(name, 0) + about.points
+    return points
 
 
 def read(path):

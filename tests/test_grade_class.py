@@ -1,0 +1,333 @@
+"""`python -m autograder grade`: one score for everybody, the same ones however the run went and wherever it ran."""
+
+import contextlib
+import functools
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.course import ROOT, CourseError
+from autograder.grade import seed_key
+from autograder.grade_class import only_writer
+from autograder.sample_class import WRONG_AXIS
+from tests.conftest import hand_in, solved_notebook
+
+pytestmark = [pytest.mark.xdist_group("grade"), pytest.mark.timeout(900)]
+
+STEM = "ch04_attention"
+POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
+HALF = "def attention_scores(query, key):\n    return query @ key.swapaxes(-1, -2)"
+KINDS = (  # changes to the right solution; None is a file that is no notebook
+    {},
+    {"scaled_dot_product_attention": WRONG_AXIS},
+    dict.fromkeys(("softmax", "attention_scores", "scaled_dot_product_attention", "softmax_backward")),
+    {"attention_scores": HALF},
+    None,
+)
+
+
+def write_class(folder, count):
+    """Hand in so many submissions, of all kinds in turn."""
+    for number in range(count):
+        changes = KINDS[number % len(KINDS)]
+        notebook = '{"cells": [' if changes is None else solved_notebook(STEM, changes)
+        hand_in(folder, f"learner{number:03}", STEM, notebook)
+    return folder / "submitted"
+
+
+def command(*options):
+    return [sys.executable, "-m", "autograder", "grade", *map(str, options)]
+
+
+def same_key(folder):
+    """Return a folder with the key that all of these classes share, so that their scores can be compared."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "seed.key").write_text("5eed" * 16)
+    return folder
+
+
+def grade(*options):
+    """Grade as a person would, from the command line."""
+    ran = subprocess.run(command(*options), cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return ran.stdout
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def url_of(folder):
+    return f"sqlite:///{folder / 'gradebook.db'}"
+
+
+def scores_in(url):
+    """Return the score of each cell of each learner, and assert that there is one."""
+    with Gradebook(url) as gradebook:
+        found = [
+            ((submission.student_id, grade.cell.name), grade.auto_score)
+            for submission in gradebook.assignment_submissions(STEM)
+            for grade in submission.notebooks[0].grades
+        ]
+    assert set(Counter(key for key, _ in found).values()) == {1}
+    return dict(found)
+
+
+@pytest.fixture(scope="module")
+def a_class(tmp_path_factory, sandbox):
+    """Ten submissions, graded once, undisturbed."""
+    folder = same_key(tmp_path_factory.mktemp("class"))
+    submitted = write_class(folder, 10)
+    said = grade(submitted, "--into", folder)
+    return folder, submitted, said
+
+
+def test_everybody_has_a_score_and_a_page(a_class):
+    folder, _, said = a_class
+    assert said.startswith("ch04_attention: 10 graded, 0 had been graded before.")
+    totals = Counter()
+    for (learner, _), score in scores_in(url_of(folder)).items():
+        totals[learner] += score
+    assert [totals[f"learner00{number}"] for number in (0, 2, 4)] == [10, 0, 0]
+    assert 0 < totals["learner001"] < 10
+    assert 0 < totals["learner003"] < 10
+    for learner in totals:
+        record = json.loads((folder / "autograded" / learner / STEM / f"{STEM}.ipynb").read_text())["metadata"][
+            "autograder"
+        ]
+        assert totals[learner] == pytest.approx(sum(cell["score"] for cell in record["cells"]))
+        assert learner in (folder / "feedback" / learner / STEM / f"{STEM}.html").read_text()
+    for name in ("report.html", "scores.csv", "canvas.csv", "moodle.csv"):
+        assert "learner003" in (folder / "reports" / STEM / name).read_text()
+
+
+def test_a_second_run_grades_nothing(a_class):
+    folder, submitted, _ = a_class
+    path = folder / "autograded" / "learner000" / STEM / f"{STEM}.ipynb"
+    before, scores = path.stat().st_mtime_ns, scores_in(url_of(folder))
+    assert grade(submitted, "--into", folder).startswith("ch04_attention: 0 graded, 10 had been graded before.")
+    assert path.stat().st_mtime_ns == before
+    assert scores_in(url_of(folder)) == scores
+
+
+def test_a_lost_gradebook_is_written_again_without_grading(a_class, tmp_path):
+    folder, submitted, _ = a_class
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    assert grade(submitted, "--into", folder, "--gradebook", other).startswith("ch04_attention: 0 graded")
+    assert scores_in(other) == scores_in(url_of(folder))
+
+
+def test_only_what_was_handed_in_anew_is_graded_again(a_class, tmp_path):
+    folder, _, _ = a_class
+    shutil.copytree(folder, tmp_path / "copy")
+    copy = tmp_path / "copy"
+    path = copy / "submitted" / "learner002" / STEM / f"{STEM}.ipynb"
+    path.write_text(nbformat.writes(solved_notebook(STEM)), encoding="utf-8")
+    assert grade(copy / "submitted", "--into", copy).startswith("ch04_attention: 1 graded, 9 had been graded before.")
+    before, after = scores_in(url_of(folder)), scores_in(url_of(copy))
+    assert {key[0] for key in before if before[key] != after[key]} == {"learner002"}
+
+
+def test_regrading_gives_the_same_scores_and_says_which_would_change(a_class, tmp_path):
+    folder, _, _ = a_class
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    assert "10 have the same scores to the bit" in grade("--regrade", "--into", copy)
+    path = copy / "autograded" / "learner001" / STEM / f"{STEM}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    cell = next(each for each in notebook.metadata["autograder"]["cells"] if each["exercise"] == "softmax")
+    cell["score"] -= 0.5  # as if the checks had been stricter then
+    nbformat.write(notebook, path)
+    said = grade("--regrade", "--into", copy)
+    assert "1 would change" in said
+    assert "learner001  softmax: 1.5 -> 2" in said
+    assert nbformat.read(path, as_version=4).metadata == notebook.metadata
+    grade("--regrade", "--keep", "--into", copy)
+    assert "10 have the same scores" in grade("--regrade", "--into", copy)
+    assert scores_in(url_of(copy)) == scores_in(url_of(folder))
+
+
+def test_two_runs_do_not_write_into_one_folder(tmp_path):
+    with only_writer(tmp_path), pytest.raises(CourseError, match="another run"), only_writer(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["nowhere"], "there is no nowhere"),
+        ([".", "--chapter", "ch99"], "there is no chapter 'ch99'"),
+        ([".", "--workers", "0"], "at least one"),
+        ([".", "--keep"], "--keep belongs to --regrade"),
+        (["--regrade"], "has been graded"),
+        (["submitted", "--gradebook", "postgresql://127.0.0.1:1/none"], "the gradebook could not be opened"),
+        (["submitted", "--gradebook", "nonsense"], "the gradebook could not be opened"),
+        (["submitted", "--scheduler", "tcp://127.0.0.1:1"], "no scheduler answers"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path, options, words):
+    write_class(tmp_path, 1)
+    ran = subprocess.run(
+        command(*options, "--into", tmp_path), cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert ran.returncode == 2
+    assert words in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_without_bubblewrap_nothing_is_graded_unless_that_is_said(tmp_path):
+    submitted = write_class(tmp_path, 2)
+    without = {**environment(), "PATH": "/nowhere"}
+    run = functools.partial(subprocess.run, cwd=ROOT, env=without, capture_output=True, text=True)
+    refused = run(command(submitted, "--into", tmp_path))
+    assert refused.returncode == 2
+    assert "apt-get install bubblewrap" in refused.stderr
+    assert not (tmp_path / "autograded").exists()
+    graded = run(command(submitted, "--into", tmp_path, "--unsandboxed"))
+    assert graded.returncode == 0, graded.stderr[-3000:]
+    assert "GRADED WITHOUT A SANDBOX" in graded.stdout
+    path = tmp_path / "autograded" / "learner000" / STEM / f"{STEM}.ipynb"
+    assert json.loads(path.read_text())["metadata"]["autograder"]["sandbox"] == "none"
+    assert "without a sandbox" in (tmp_path / "reports" / STEM / "report.html").read_text().lower()
+
+
+@pytest.mark.parametrize(
+    ("count", "kills"), [(15, 2), pytest.param(300, 5, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
+)
+def test_a_run_that_is_killed_again_and_again_ends_with_one_score_for_each(sandbox, tmp_path, count, kills):
+    """Killed without a chance to tidy up; its workers and sandboxes must end by themselves."""
+    same_key(tmp_path / "undisturbed"), same_key(tmp_path / "killed")
+    submitted = write_class(tmp_path, count)
+    started = time.monotonic()
+    grade(submitted, "--into", tmp_path / "undisturbed")
+    whole = time.monotonic() - started
+    chance = random.Random(count)
+    for _ in range(kills):
+        before = {process.pid for process in psutil.process_iter()}
+        run = subprocess.Popen(command(submitted, "--into", tmp_path / "killed"), cwd=ROOT, env=environment())
+        time.sleep(chance.uniform(0.3, 1.2) * whole / (kills + 1) + 3)
+        family = [each for each in psutil.Process(run.pid).children(recursive=True)] if run.poll() is None else []
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        _, alive = psutil.wait_procs([each for each in family if each.pid not in before], timeout=20)
+        assert not alive
+    grade(submitted, "--into", tmp_path / "killed")
+    undisturbed, killed = scores_in(url_of(tmp_path / "undisturbed")), scores_in(url_of(tmp_path / "killed"))
+    assert len({learner for learner, _ in killed}) == count
+    assert killed == undisturbed
+    assert not list((tmp_path / "killed").rglob("*.unfinished"))
+
+
+def free_port():
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def started(commands):
+    """Run commands as long as the block lasts."""
+    running = [subprocess.Popen(each, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL) for each in commands]
+    try:
+        yield
+    finally:
+        for each in reversed(running):
+            each.terminate()
+        for each in running:
+            each.wait(30)
+
+
+def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
+    folder, submitted, _ = a_class
+    same_key(tmp_path / "cluster")
+    address = f"tcp://127.0.0.1:{free_port()}"
+    dask = Path(sys.executable).parent / "dask"
+    scheduler = [dask, "scheduler", "--host", address, "--no-dashboard", "--no-jupyter"]
+    worker = [
+        dask,
+        "worker",
+        address,
+        "--nthreads",
+        "1",
+        "--nworkers",
+        "2",
+        "--no-dashboard",
+        "--local-directory",
+        tmp_path,
+    ]
+    with started([scheduler, worker]):
+        until = time.monotonic() + 60
+        while True:
+            ran = subprocess.run(
+                command(submitted, "--into", tmp_path / "cluster", "--scheduler", address),
+                cwd=ROOT,
+                env=environment(),
+                capture_output=True,
+                text=True,
+            )
+            if ran.returncode == 0 or time.monotonic() > until:  # its workers take a while to be there
+                break
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert scores_in(url_of(tmp_path / "cluster")) == scores_in(url_of(folder))
+
+
+@pytest.fixture
+def postgres(tmp_path):
+    """URL of a PostgreSQL server of our own, which refuses to run as root and so runs as somebody else."""
+    if POSTGRES is None:
+        assert "CI" not in os.environ, "no PostgreSQL found; on Debian: apt-get install postgresql"
+        pytest.skip("no PostgreSQL found; on Debian: apt-get install postgresql")
+    as_somebody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.getuid() == 0 else []
+    data = Path("/tmp") / f"postgres-{os.getpid()}-{tmp_path.name}"
+    data.mkdir()
+    if as_somebody:
+        shutil.chown(data, "nobody", "nogroup")
+    port = free_port()
+    run = {"check": True, "cwd": "/", "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    initialise = [
+        POSTGRES / "initdb",
+        "-D",
+        data / "db",
+        "-U",
+        "teacher",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--locale=C.UTF-8",
+    ]
+    subprocess.run([*as_somebody, *initialise], **run)
+    control = [*as_somebody, POSTGRES / "pg_ctl", "-D", data / "db", "-w"]
+    subprocess.run([*control, "-l", data / "log", "-o", f"-p {port} -k {data} -h 127.0.0.1 -F", "start"], **run)
+    subprocess.run([POSTGRES / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "teacher", "grades"], **run)
+    yield f"postgresql://teacher@127.0.0.1:{port}/grades"
+    subprocess.run([*control, "-m", "immediate", "stop"], **run)
+    shutil.rmtree(data)
+
+
+def test_postgresql_holds_the_same_scores(a_class, tmp_path, postgres):
+    folder, submitted, _ = a_class
+    grade(submitted, "--into", same_key(tmp_path), "--gradebook", postgres)
+    assert scores_in(postgres) == scores_in(url_of(folder))
+    assert grade(submitted, "--into", tmp_path, "--gradebook", postgres).startswith("ch04_attention: 0 graded")
+
+
+def test_the_key_of_the_seeds_is_made_once_and_the_owners_alone(tmp_path):
+    made = {seed_key(tmp_path / "seed.key") for _ in range(2)}
+    assert len(made) == 1
+    assert len(made.pop()) == 32
+    assert (tmp_path / "seed.key").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["seed.key"]
