@@ -53,4 +53,4 @@ bench: setup     ## what grading costs, ours beside stock nbgrader
 	$(BIN)/python -m autograder bench
 
 clean:           ## removes what is generated and not committed; never work/
-	rm -rf _build autograder/submitted autograder/autograded autograder/feedback autograder/gradebook.db
+	rm -rf _build autograder/submitted autograder/autograded autograder/feedback autograder/reports autograder/gradebook.db

@@ -9,6 +9,9 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course import ROOT, notebook_of
 from tests.conftest import hand_in, solved_notebook
@@ -257,3 +260,13 @@ def test_autograding_an_unknown_assignment_says_which_exist(tmp_path):
 def test_every_submission_keeps_only_its_own_folder(graded):
     for path in (graded / "autograded").glob("*/*/*.ipynb"):
         assert json.loads(path.read_text())["nbformat"] == 4
+
+
+def test_formgraders_button_grades_one_learner(graded, tmp_path):
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
+    config.CourseDirectory.db_url = f"sqlite:///{tmp_path / 'gradebook.db'}"
+    for name, folder in {"submitted": graded, "autograded": tmp_path}.items():
+        setattr(config.CourseDirectory, f"{name}_directory", str(folder / name))
+    outcome = NbGraderAPI(CourseDirectory(config=config), config=config).autograde(STEM, "wrong_axis")
+    assert outcome["success"], outcome
+    assert scores(tmp_path) == {"wrong_axis": scores(graded)["wrong_axis"]}
