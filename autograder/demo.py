@@ -37,7 +37,7 @@ def demo():
     write_sample_class(SAMPLE / "submitted")
     step(4, "python -m autograder grade")
     command = [sys.executable, "-m", "autograder", "grade", SAMPLE / "submitted", "--into", SAMPLE]
-    run([*command, *sandbox_options()], show=r"(\d+)/\d+ \[")
+    run([*command, *sandbox_options()], show=r"(\d+/\d+) \[")
     step(5, "The table; below it, where the report and the pages for learners are")
     print(f"\n{table(sample_rows())}\n")
     book, feedback = BUILD / "html" / "index.html", SAMPLE / "feedback" / "bruno" / STEM / f"{STEM}.html"

@@ -119,8 +119,8 @@ def extremes(implementation, inputs):
     rounds = result.unflatten(0, (ROUNDS, batch))  # (rounds, batch, ...)
     return {
         "noted": {
-            f"the minimum over {ROUNDS} rounds": rounds.amin(dim=0),
-            f"the maximum over {ROUNDS} rounds": rounds.amax(dim=0),
+            f"the smallest of {ROUNDS} results": rounds.amin(dim=0),
+            f"the largest of {ROUNDS} results": rounds.amax(dim=0),
         }
     }
 

@@ -121,7 +121,7 @@ def sums_over_positions(self, x):
         (scale_with(change_in_place), "x stays", "it changed x"),
         (scale_with(lambda self, x: x.view(-1).view(x.shape) * self.weight), "views", "it raised a RuntimeError"),
         (scale_with(sums_over_positions), "only the changed position moves", "where the result moves when x changes"),
-        (scale_with(lambda self, x: x * self.weight), "dropout in train mode", "minimum over 400 rounds[0, 0, 0] is"),
+        (scale_with(lambda self, x: x * self.weight), "dropout in train mode", "smallest of 400 results[0, 0, 0] is"),
     ],
 )  # fmt: skip
 def test_each_way_to_be_wrong_has_a_sentence(implementation, title, sentence):
