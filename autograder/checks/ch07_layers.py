@@ -2,7 +2,7 @@
 
 The contract leaves open, and so nothing here asks: how a LayerNorm computes its variance where the mean is so large that float32 runs
 out of digits, which extra attributes a module has, and how often dropout draws. Where dropout acts is asked with weights that let only a
-few numbers through: then the smallest and the largest result of 400 rounds are certain, though no single round is.
+few numbers through: then the smallest and the largest result of 400 calls are certain, though no single round is.
 """
 
 import math
@@ -474,7 +474,7 @@ def network_case(*shape, d_ff, dtype=torch.float64, dropout=None, **parts):
 
 
 def two_units_awake(dropout, train, d_model=2):
-    """Make a case with two features in between, both above 0: each of the four ways to drop them comes up in 400 rounds."""
+    """Make a case with two features in between, both above 0: each of the four ways to drop them comes up in 400 calls."""
 
     def inputs(rng):
         made = network_case(1, 1, d_model, d_ff=2, dropout=dropout, train=train)(rng)
@@ -811,7 +811,7 @@ def sized(rng, *shape):
 def almost_silent(speaking, norm_first, train, dropout, d_model=2):
     """Make a case in which both parts put out zeros, but for the parameters named in `speaking`.
 
-    Then few numbers are left that dropout can touch, and each way to drop them comes up in 400 rounds.
+    Then few numbers are left that dropout can touch, and each way to drop them comes up in 400 calls.
     """
 
     def inputs(rng):
