@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from autograder.course import ROOT, SUBMITTED, CourseError, chapters, require_chapter
+from autograder.course import ROOT, CourseError, chapters, require_chapter
 
 
 def main(arguments=None):
@@ -47,7 +47,6 @@ def add_grade(commands):
     grade.add_argument(
         "folder",
         nargs="?",
-        default=SUBMITTED,
         help="<learner>/<chapter>/<chapter>.ipynb, <learner>.ipynb, or a zip of either, as Canvas and Moodle give it; "
         "autograder/submitted, if nothing is named",
     )

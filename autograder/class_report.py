@@ -39,6 +39,7 @@ class Result:
         untouched: the exercises that were left as they came.
         prints: exercise -> `autograder.likeness.Print`.
         flags: remarks for human eyes.
+        known_as: see `autograder.submission.Submission`.
     """
 
     learner: str
@@ -54,6 +55,11 @@ class Result:
     untouched: set
     prints: dict
     flags: list[Flag] = field(default_factory=list)
+    known_as: str = ""
+
+    def number_on(self, platform):
+        """Return a learning platform's own number for the learner, or "" where it is not known."""
+        return self.known_as.removeprefix(f"{platform} ") if self.known_as.startswith(platform) else ""
 
     @property
     def total(self):
@@ -157,6 +163,7 @@ def result_of(learner, stem, notebook, shortcuts):
         untouched=set() if record.get("problem") else untouched,
         prints=prints,
         flags=[*flags_of(stem, notebook, shortcuts), *flags_of_reference(stem, prints)],
+        known_as=str(record.get("known_as", "")),
     )
 
 

@@ -174,10 +174,16 @@ def load_exercises(stem):
         raise CourseError(f"{stem} has no checks; write autograder/checks/{stem}.py (CONTRIBUTING.md shows how)")
     module = importlib.import_module(f"autograder.checks.{stem}")
     exercises = {exercise.name: exercise for exercise in module.EXERCISES}
-    for name, cases in private_cases(stem).items():
-        if name not in exercises:
-            raise CourseError(f"autograder/private/{stem}.py has cases for {name!r}; there are: {', '.join(exercises)}")
-        exercises[name] = with_private_cases(stem, exercises[name], cases)
+    try:
+        for name, cases in private_cases(stem).items():
+            if name not in exercises:
+                there = ", ".join(exercises)
+                raise CourseError(f"autograder/private/{stem}.py has cases for {name!r}; there are: {there}")
+            exercises[name] = with_private_cases(stem, exercises[name], cases)
+    except CourseError:
+        raise
+    except Exception as error:  # it is somebody's own code
+        raise CourseError(f"autograder/private/{stem}.py stops with {type(error).__name__}: {error}") from error
     return exercises
 
 
@@ -195,11 +201,21 @@ def private_cases(stem):
 
 
 def with_private_cases(stem, exercise, cases):
-    """Return an exercise with more hidden cases."""
+    """Return an exercise with more hidden cases.
+
+    Raises:
+        CourseError: if one of them could not be told from another, or is no question that the reference answers.
+    """
     titles = {case.title for case in exercise.cases}
     for case in cases:
         if case.visible or case.title in titles:
             what = "is visible; say visible=False" if case.visible else "has the title of another"
             raise CourseError(f"in autograder/private/{stem}.py, a case of {exercise.name} {what}: {case.title!r}")
         titles.add(case.title)
-    return replace(exercise, cases=(*exercise.cases, *cases))
+    more = replace(exercise, cases=(*exercise.cases, *cases))
+    for case in more.prepare(b"any", visible=False).cases[-len(cases) :] if cases else ():
+        raised = case.expected.get("raised", {"deliberate": True})
+        if "unfit" in case.expected or not raised["deliberate"]:
+            why = case.expected.get("unfit") or f"stops with {raised['type']}: {raised['message']}"
+            raise CourseError(f"in autograder/private/{stem}.py, {case.title!r}: the reference {exercise.name} {why}")
+    return more

@@ -17,7 +17,7 @@ from functools import cache
 
 import nbformat
 
-from autograder.course import PRIVATE, ROOT, SEED_KEY
+from autograder.course import PRIVATE, ROOT, SEED_KEY, CourseError
 from autograder.exercise import load_exercises
 from autograder.judge import judge, share
 from autograder.kernel import LearnerKernel
@@ -217,15 +217,27 @@ def seed_of(stem, student, notebook, key=SEED_KEY):
 
 
 def seed_key(path=SEED_KEY):
-    """Return the course's secret key, made on first use and kept beside the gradebook, readable by its owner alone."""
+    """Return the course's secret key, made on first use and kept beside the gradebook, readable by its owner alone.
+
+    Raises:
+        CourseError: if there is something else in its place, such as what a loss of power leaves.
+    """
     if not path.exists():
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         unfinished.touch(0o600)
-        unfinished.write_text(secrets.token_hex(32))
+        with open(unfinished, "w") as file:
+            file.write(secrets.token_hex(32))
+            file.flush()
+            os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):  # somebody else was quicker
             os.link(unfinished, path)
         unfinished.unlink()
-    return bytes.fromhex(path.read_text())
+    text = path.read_text().strip()
+    if not re.fullmatch(r"[0-9a-f]{64}", text):
+        raise CourseError(
+            f"{path} holds no key; put your copy of it there or, if you have none, remove it: a new one is made"
+        )
+    return bytes.fromhex(text)
 
 
 @cache

@@ -2,19 +2,18 @@
 
 The submissions are handed out to workers, which run and judge them; this process alone writes: the graded notebook first, as one file that
 is there or is not, then the gradebook, then the learner's page. A graded notebook carries its record, and the record says of which file it
-is. So a run that was ended at any moment is simply run again: what has its record is not graded a second time, and only entered into the
-gradebook if it is not there yet.
+is. An earlier page is taken away first, so that a page means that all is in place. So a run that was ended at any moment is simply run
+again: what has its record is not graded a second time, and only entered into the gradebook where the page is missing, or the score.
 """
 
 import contextlib
-import fcntl
 import json
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
-import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -23,19 +22,20 @@ from itertools import groupby
 from pathlib import Path
 
 import nbformat
+import psutil
 from tqdm import tqdm
 
-from autograder.course import GRADEBOOK, ROOT, CourseError, chapters, require_chapter
-from autograder.grade import Limits, grade_notebook, seed_of, version_of_checks
+from autograder.course import GRADEBOOK, ROOT, SUBMITTED, CourseError, chapters, require_chapter
+from autograder.grade import Limits, grade_notebook, graded_cells, seed_of, version_of_checks
 from autograder.intake import find_submissions
-from autograder.sandbox import boundary, starting_boundary
-from autograder.submission import Submission, read_submission, rebuild
+from autograder.sandbox import boundary, end_boundary, starting_boundary
+from autograder.submission import Submission, code_cells, rebuild, released
 from autograder.whole_files import write_whole
 from autograder.wire import printable
 
+SAME_COURSE = "let it have this version of the course, private cases included, and start it again"
 ATTEMPTS = 3  # at what is not the learner's fault, such as a worker that was killed
 AHEAD = 2  # submissions that wait for each worker
-LOOK_SECONDS = 1
 UNSANDBOXED = (
     "GRADED WITHOUT A SANDBOX: learners' code ran as you, and could read and change what you can. Each record says so."
 )
@@ -46,6 +46,7 @@ class Task:
     """One submission with all that a worker needs to grade it: plain data, which may travel to another machine.
 
     Args:
+        checks: the version of the checks that it is to be graded with.
         timestamp: when it was handed in, for the gradebook.
         attempts: how often it was tried before.
     """
@@ -54,6 +55,7 @@ class Task:
     learner: str
     submission: Submission
     seed: bytes
+    checks: str
     limits: Limits = field(default_factory=Limits)
     unsandboxed: bool = False
     timestamp: object = None
@@ -140,22 +142,22 @@ def grade_class(place, stem=None, places=None, workers=None, scheduler=None, lim
 def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
     """Grade the submissions to one chapter; return the Tally."""
     tally = Tally(unsandboxed=unsandboxed)
-    stored = scores.stored()
+    stored, checks = scores.stored(), version_of_checks(stem)
     done = 0
 
     def tasks():
         nonlocal done
         for handed_in in group:
             submission = handed_in.read()
-            before = graded_before(places.graded(handed_in.learner, stem), submission)
+            before = graded_before(places.graded(handed_in.learner, stem), stem, submission)
             if before is None:
                 seed = seed_of(stem, handed_in.learner, submission.sha256, places.key)
-                yield Task(stem, handed_in.learner, submission, seed, limits, unsandboxed, handed_in.timestamp)
+                yield Task(stem, handed_in.learner, submission, seed, checks, limits, unsandboxed, handed_in.timestamp)
                 continue
             record = before.metadata["autograder"]
             if handed_in.learner not in stored or not is_written(places.feedback(handed_in.learner, stem)):
                 enter(before, handed_in.learner, stem, places, scores, handed_in.timestamp)
-            if record["checks"] != version_of_checks(stem):
+            if record["checks"] != checks:
                 tally.outdated.append(handed_in.learner)
             tally.before += 1
             done += 1
@@ -165,9 +167,7 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
         if isinstance(outcome, Exception):
             tally.failed.append((task.learner, f"{type(outcome).__name__}: {outcome}"))
         else:
-            notebook = nbformat.from_dict(json.loads(outcome))
-            write_whole(places.graded(task.learner, stem), outcome)
-            enter(notebook, task.learner, stem, places, scores, task.timestamp)
+            keep_graded(outcome, task, places, scores)
             tally.graded += 1
         done += 1
         show(stem, done, len(group), task.learner)
@@ -183,13 +183,14 @@ def report(stem, places):
     return write_report(stem, read_graded(stem, autograded), places.folder / "reports", autograded, feedback)
 
 
-def graded_before(path, submission):
-    """Return the graded notebook of just this submission, if there is one."""
+def graded_before(path, stem, submission):
+    """Return the graded notebook of just this submission, if there is one that has today's cells."""
     try:
         notebook = nbformat.read(path, as_version=4)
         record = notebook.metadata["autograder"]
         same = (record["notebook"], record["problem"]) == (submission.sha256, submission.problem)
-        return notebook if same and record["cells"] else None
+        today = {cell.metadata.nbgrader.grade_id for cell in graded_cells(released(stem))}
+        return notebook if same and {cell["cell"] for cell in record["cells"]} == today else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -197,6 +198,18 @@ def graded_before(path, submission):
 def is_written(path):
     """Return whether there is something in a file."""
     return path.exists() and path.stat().st_size > 0
+
+
+def keep_graded(outcome, task, places, scores):
+    """Put a graded notebook in place, then what is made of it.
+
+    Args:
+        outcome: the graded notebook as text.
+    """
+    notebook = nbformat.from_dict(json.loads(outcome))
+    places.feedback(task.learner, task.stem).unlink(missing_ok=True)
+    write_whole(places.graded(task.learner, task.stem), outcome)
+    enter(notebook, task.learner, task.stem, places, scores, task.timestamp)
 
 
 def enter(notebook, learner, stem, places, scores, timestamp):
@@ -212,13 +225,19 @@ def only_writer(folder):
     """Keep every other run out of a folder for as long as the block lasts.
 
     Raises:
-        CourseError: if another run is at work there.
+        CourseError: if another run is at work there, or this system has no locks for files.
     """
+    try:
+        import fcntl
+    except ImportError:
+        raise CourseError(
+            "classes are graded on Linux; the book's page for instructors shows the container way"
+        ) from None
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".grading", "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise CourseError(f"another run is grading into {folder}; wait for its end, or end it") from None
         yield
 
@@ -230,6 +249,9 @@ def results(pool, tasks):
 
     Yields:
         (Task, graded notebook as text, or the exception that prevented it).
+
+    Raises:
+        CourseError: if a worker cannot grade at all, or the cluster is gone; the message says why.
     """
     tasks, again, running = iter(tasks), deque(), {}
     while True:
@@ -244,7 +266,11 @@ def results(pool, tasks):
             return
         ready, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in ready:
+            if future.cancelled():
+                raise CourseError("the workers have been taken away; what is finished is kept: run this again")
             task, error = running.pop(future), future.exception()
+            if isinstance(error, CourseError):
+                raise error
             if error is None:
                 yield task, future.result()
             elif task.attempts + 1 < ATTEMPTS:
@@ -254,7 +280,7 @@ def results(pool, tasks):
 
 
 class Pool:
-    """Workers on this machine.
+    """Workers on this machine. Use it in a `with` statement; where the block fails, what they are at is given up.
 
     Args:
         width: submissions that are with the workers or wait for them.
@@ -263,6 +289,15 @@ class Pool:
     def __init__(self, workers):
         self.workers, self.width = workers, AHEAD * workers
         self.executor = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.executor:
+            if kind:
+                self.line.close()
+            self.executor.shutdown(cancel_futures=True)
 
     def submit(self, task):
         """Hand out a task; where a worker has died, a fresh lot of them takes over."""
@@ -275,17 +310,22 @@ class Pool:
 
     def start(self):
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        return ProcessPoolExecutor(self.workers, context, be_a_worker, (os.getpid(),))
-
-    def stop(self):
-        if self.executor:
-            self.executor.shutdown(cancel_futures=True)
+        theirs, self.line = context.Pipe(duplex=False)
+        return ProcessPoolExecutor(self.workers, context, be_a_worker, (theirs, self.line))
 
 
 class Cluster:
-    """The workers of a dask.distributed cluster, which have the same version of this course installed."""
+    """The workers of a dask.distributed cluster. Use it in a `with` statement.
 
-    def __init__(self, address):
+    Args:
+        address: of the scheduler.
+        stem: the chapter, whose checks must be the same everywhere.
+
+    Raises:
+        CourseError: if nobody answers, or the workers cannot grade as this machine would.
+    """
+
+    def __init__(self, address, stem):
         try:
             from distributed import Client
 
@@ -297,6 +337,11 @@ class Cluster:
             raise CourseError(
                 f"the scheduler at {address} has no workers; start some: dask worker {address} --nthreads 1"
             )
+        versions = self.client.run(version_of_checks, stem, on_error="return")
+        for worker, version in versions.items():
+            if version != version_of_checks(stem):
+                said = f" ({version})" if isinstance(version, Exception) else ""
+                raise CourseError(f"the worker {worker} has other checks of {stem}, or none{said}: {SAME_COURSE}")
         self.width = AHEAD * threads
         self.executor = self.client.get_executor(pure=False, retries=ATTEMPTS)
 
@@ -304,7 +349,10 @@ class Cluster:
         """Hand out a task."""
         return self.executor.submit(grade, task)
 
-    def stop(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
         self.client.close()
 
 
@@ -320,26 +368,29 @@ def graders(stem, workers, scheduler, unsandboxed, gradebook):
     from autograder.exercise import load_exercises
     from autograder.gradebook import Scores
 
+    load_exercises(stem)  # before workers are forked: they share it
     if scheduler:
-        pool = Cluster(scheduler)
+        pool = Cluster(scheduler, stem)
     else:
-        load_exercises(stem)  # before workers are forked: they share it
         boundary(stem, unsandboxed)
-        pool = Pool(workers or len(os.sched_getaffinity(0)))
+        pool = Pool(
+            workers or len(psutil.Process().cpu_affinity() if sys.platform == "linux" else range(os.cpu_count()))
+        )
     try:
-        with Scores(stem, gradebook) as scores:
+        with pool, Scores(stem, gradebook) as scores:
             yield pool, scores
     finally:
-        pool.stop()
+        if not scheduler:
+            end_boundary(stem, unsandboxed)
 
 
-def be_a_worker(parent):
-    """Be a process that grades, until the parent ends, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and stops handing out
+def be_a_worker(line, parents_end):
+    """Be a process that grades, until the parent closes its end of the line, or ends, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and closes the line
+    parents_end.close()
 
     def follow_parent():
-        while os.getppid() == parent:
-            time.sleep(LOOK_SECONDS)
+        line.poll(None)
         os._exit(1)
 
     threading.Thread(target=follow_parent, daemon=True).start()
@@ -350,7 +401,10 @@ def grade(task):
 
     Raises:
         RuntimeError: if its process could not be started.
+        CourseError: if nobody's could be graded here.
     """
+    if task.checks != version_of_checks(task.stem):
+        raise CourseError(f"the worker {socket.gethostname()} has other checks of {task.stem}: {SAME_COURSE}")
     notebook = rebuild(task.stem, task.submission)
     grade_notebook(notebook, task.stem, task.learner, task.limits, task.unsandboxed, task.seed)
     return json.dumps(notebook, ensure_ascii=False, separators=(",", ":"))
@@ -390,15 +444,12 @@ def regrade_class(
     def tasks():
         for path in paths:
             learner = path.parents[1].name
-            record = nbformat.read(path, as_version=4).metadata["autograder"]
-            submission = replace(
-                read_submission(path),
-                sha256=record["notebook"],
-                problem=record["problem"],
-                notes=tuple(record["notes"]),
-            )
-            before[learner] = record
-            yield Task(stem, learner, submission, bytes.fromhex(record["seed"]), limits or Limits(), unsandboxed)
+            try:
+                before[learner], submission, seed = handed_in_before(path)
+            except (OSError, ValueError, KeyError, TypeError):
+                failed.append((learner, f"{path} is no graded notebook, or a damaged one; grade what was handed in"))
+                continue
+            yield Task(stem, learner, submission, seed, version_of_checks(stem), limits or Limits(), unsandboxed)
 
     with (
         only_writer(places.folder),
@@ -409,14 +460,29 @@ def regrade_class(
             if isinstance(outcome, Exception):
                 failed.append((task.learner, str(outcome)))
                 continue
-            notebook = nbformat.from_dict(json.loads(outcome))
-            changes += differences(task.learner, before.pop(task.learner), notebook.metadata["autograder"])
+            changes += differences(
+                task.learner, before.pop(task.learner), json.loads(outcome)["metadata"]["autograder"]
+            )
             if keep:
-                write_whole(places.graded(task.learner, stem), outcome)
-                enter(notebook, task.learner, stem, places, scores, None)
+                keep_graded(outcome, task, places, scores)
         if keep:
             report(stem, places)
     return len(paths), sorted(changes, key=lambda change: (change.learner, change.exercise)), failed
+
+
+def handed_in_before(path):
+    """Return the record in a graded notebook, the Submission that was graded, and its seed.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: if this grader has not written it, or it is damaged.
+    """
+    content = path.read_bytes()
+    record = json.loads(content)["metadata"]["autograder"]
+    cells = list(code_cells(content, most=None))  # with the release's cells there may be more than were handed in
+    notes, known_as = tuple(record["notes"]), record.get("known_as", "")
+    submission = Submission(record["notebook"], cells, record["problem"], notes, known_as)
+    by_exercise(record)
+    return record, submission, bytes.fromhex(record["seed"])
 
 
 def differences(learner, before, after):
@@ -445,10 +511,14 @@ def grade_or_regrade(options):
         raise CourseError(f"--workers {options.workers}: at least one is needed")
     if options.keep and not options.regrade:
         raise CourseError("--keep belongs to --regrade")
+    if options.regrade and options.folder:
+        raise CourseError(
+            f"--regrade takes what has been graded, from the folder named with --into; leave {options.folder} out"
+        )
     folder = Path(options.into or Places.folder).resolve()
     url = options.gradebook or os.environ.get("GRADEBOOK_URL") or f"sqlite:///{folder / 'gradebook.db'}"
     places = Places(folder, url)
-    with Progress() as show:
+    with told_in_a_sentence(), Progress() as show:
         how = {
             "workers": options.workers,
             "scheduler": options.scheduler,
@@ -457,9 +527,11 @@ def grade_or_regrade(options):
         }
         if options.regrade:
             stems = [stem] if stem else [each for each in chapters() if any(folder.glob(f"autograded/*/{each}"))]
-            outcomes = {each: regrade_class(each, places, keep=options.keep, **how) for each in stems or chapters()[:1]}
+            if not stems:
+                raise CourseError(f"nothing has been graded in {folder}; grade first, or say where with --into")
+            outcomes = {each: regrade_class(each, places, keep=options.keep, **how) for each in stems}
         else:
-            tallies = grade_class(options.folder, stem, places, **how)
+            tallies = grade_class(options.folder or SUBMITTED, stem, places, **how)
     if options.regrade:
         for each, outcome in outcomes.items():
             print(told_of_regrading(each, *outcome, kept=options.keep))
@@ -467,6 +539,27 @@ def grade_or_regrade(options):
     for each, tally in tallies.items():
         print(told(each, tally))
     return 1 if any(tally.failed for tally in tallies.values()) else 0
+
+
+@contextlib.contextmanager
+def told_in_a_sentence():
+    """Say of what the machine refuses, such as room on its disk, what it was.
+
+    Raises:
+        CourseError: in place of an OSError, or of what a database says.
+    """
+    again = "what is finished is kept; put that right and run this again"
+    try:
+        yield
+    except OSError as error:
+        where = f": {error.filename!a}" if error.filename else ""
+        raise CourseError(f"{error.strerror or error}{where}; {again}") from error
+    except Exception as error:
+        from sqlalchemy.exc import DBAPIError  # it takes a moment, in which the sandbox starts
+
+        if not isinstance(error, DBAPIError):
+            raise
+        raise CourseError(f"the gradebook says: {str(error.orig).strip()}; {again}") from error
 
 
 class Progress:

@@ -33,8 +33,9 @@ def scores_csv(results, exercises):
 def canvas_csv(results, exercises, assignment):
     """Return the form that Canvas's gradebook imports (Grades, Import): five columns about the student, then the assignment's.
 
-    Canvas finds a student by `ID`, by `SIS User ID`, by `SIS Login ID`, or by name, in this order; a submission tells us one name, which
-    stands for login and name. `ID` stays empty: Canvas would read a name such as "12 monkeys" there as the number 12.
+    Canvas finds a student by `ID`, by `SIS User ID`, by `SIS Login ID`, or by name, in this order. `ID` is its own number, which stands in
+    the names of the files in its zips. Elsewhere a submission tells us one name, which stands for login and name, and `ID` stays empty:
+    Canvas would read a name such as "12 monkeys" there as the number 12.
 
     Args:
         assignment: the column's heading. Canvas looks for an assignment of that title, also as "title (its number)", and offers to make it.
@@ -44,7 +45,8 @@ def canvas_csv(results, exercises, assignment):
     for result in results:
         # Canvas takes every row that begins with these words for the assignment's points
         name = result.learner.replace(POINTS_ROW, POINTS_ROW.lower())
-        rows.append([name, "", "", result.learner, "", number(result.total)])
+        own = result.number_on("canvas")
+        rows.append([name, own, "", "" if own else result.learner, "", number(result.total)])
     return written(rows)
 
 
@@ -53,7 +55,16 @@ def moodle_csv(results, exercises, assignment):
 
     The first column identifies the learner, "Map from" in Moodle's form: their e-mail address where every name is one, else the username.
     Feedback is HTML for Moodle, so it says nothing but exercises and scores.
+
+    Where the class came in Moodle's own zip, this is the grading worksheet of that assignment instead (Upload grading worksheet), which
+    knows learners by the numbers in the zip. Moodle wants all four of its columns, in the language in which it is used.
     """
+    if results and all(result.number_on("moodle") for result in results):
+        rows = [["Identifier", "Full name", "Grade", "Last modified (grade)"]]
+        for result in results:
+            own = result.number_on("moodle")
+            rows.append([f"Participant {own}", result.learner.removesuffix(f"_{own}"), number(result.total), ""])
+        return written(rows)
     addresses = bool(results) and all("@" in result.learner.strip("@") for result in results)
     rows = [["Email address" if addresses else "Username", assignment, f"{assignment} (feedback)"]]
     for result in results:

@@ -22,10 +22,11 @@ from autograder.course import CourseError, chapters, notebook_of
 from autograder.submission import LARGEST_NOTEBOOK, Submission, code_cells, read_bytes, read_submission, submission_of
 from autograder.wire import printable
 
-MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file_?")
-CANVAS = re.compile(r"(?P<learner>[^_]+)_(?:LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
+MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")  # begins a folder's name, or a file's
+COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|", re.IGNORECASE)  # what programs add to the name of a copy
+CANVAS = re.compile(r"(?P<learner>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
 LONGEST_TIMESTAMP = 100  # bytes
-LONGEST_NAME = 128  # characters; nbgrader's gradebook holds no longer ones
+LONGEST_NAME = 128  # bytes; nbgrader's gradebook holds no more characters, and a folder's name 255 bytes
 MOST_MEMBERS = 200_000  # files in a zip
 LINKED = "the folder that was handed in is a link to another one; hand in a folder of your own"
 
@@ -83,14 +84,21 @@ def in_nbgrader_folders(place, stem):
     stems = [stem] if stem else chapters()
     found = []
     for folder in sorted(place.iterdir()):
-        found += [from_folder(folder / each, folder.name, each) for each in stems if is_folder(folder / each)]
+        there = [each for each in stems if is_folder(folder / each, or_closed=stem is not None)]
+        found += [from_folder(folder / each, folder.name, each) for each in there]
     return found
 
 
-def is_folder(path):
-    """Return whether there is a folder, or a link that stands for one."""
+def is_folder(path, or_closed=False):
+    """Return whether there is a folder, or a link that stands for one.
+
+    Args:
+        or_closed: the answer where nobody may look.
+    """
     try:
         return path.is_symlink() or path.is_dir()
+    except PermissionError:
+        return or_closed
     except OSError:
         return False
 
@@ -140,7 +148,10 @@ def in_flat_folder(place, stem):
 
 def in_zip(place, stem):
     """Return the notebooks of a zip, in any of the three arrangements."""
-    archive = zipfile.ZipFile(place)
+    try:
+        archive = zipfile.ZipFile(place)
+    except (zipfile.BadZipFile, UnicodeDecodeError, NotImplementedError) as error:
+        raise CourseError(f"{place} is a damaged zip ({error}); unpack it yourself, and name the folder") from None
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
         raise CourseError(f"{place} holds {len(members):,} files; no class is that large")
@@ -202,10 +213,12 @@ def from_candidates(candidates, stem):
         stem: the chapter, or None: then a file that does not tell is taken for one to the chapter of most others.
 
     Raises:
-        CourseError: if no file tells its chapter.
+        CourseError: if no file tells its chapter, or files of several folders tell the same learner.
     """
     stems = chapters()
-    told = {candidate: learner_and_chapter(candidate.path, stems) for candidate in candidates}
+    arranged = in_folders_of_learners([candidate.path for candidate in candidates], stems)
+    told = {each: arranged.get(each.path, learner_and_chapter(each.path, stems)) for each in candidates}
+    told = {candidate: what for candidate, what in told.items() if what}
     told = {
         candidate: (learner, each) for candidate, (learner, each) in told.items() if stem in (None, each) or not each
     }
@@ -216,10 +229,12 @@ def from_candidates(candidates, stem):
         }
         stem = usual_chapter([each for _, each in told.values()])
     newest, others = {}, {}
-    for candidate in sorted(told, key=lambda each: (each.changed or datetime.min, str(each.path))):
+    for candidate in sorted(told, key=lambda each: (each.changed or datetime.min, in_order(each.path))):
         learner, each = told[candidate]
         key = named(learner), each or stem
         if key in newest:
+            if candidate.path not in arranged:
+                require_one_folder(learner, newest[key].path, candidate.path)
             others.setdefault(key, []).append(newest[key].path.name)
         newest[key] = candidate
     return [
@@ -228,20 +243,65 @@ def from_candidates(candidates, stem):
     ]
 
 
+def in_folders_of_learners(paths, stems):
+    """Return (learner, chapter) of each path below `<learner>/<chapter>/`, where that is how somebody's `<chapter>.ipynb` lies.
+
+    There a folder's name says who it is, and no file's name can say otherwise. What lies beside a notebook of the chapter's own name is
+    nobody's: None.
+    """
+    own = {
+        path for path in paths if len(path.parts) > 2 and path.parent.name in stems and path.stem == path.parent.name
+    }
+    places = {path.parents[2] for path in own}
+    told = {}
+    for path in paths:
+        for place in places.intersection(path.parents):
+            learner, stem, *rest = path.relative_to(place).parts
+            if rest and stem in stems:
+                usual = place / learner / stem / f"{stem}.ipynb"
+                told[path] = None if usual in own and path != usual else (learner, stem)
+    return told
+
+
+def in_order(path):
+    """Return a text that sorts paths as people count: file 9 before file 10."""
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), str(path))
+
+
+def require_one_folder(learner, path, other):
+    """Refuse to guess whether two files of one name, in two folders, are one learner's.
+
+    Raises:
+        CourseError: if they lie in different folders, and no learning platform has named these.
+    """
+    if path.parent != other.parent and not by_platform(other)[0]:
+        both = printable(f"{path} and {other} would both be what {learner!r} handed in")
+        raise CourseError(f"{both}; keep one, or put them into <learner>/<chapter>/<chapter>.ipynb")
+
+
 def learner_and_chapter(path, stems):
     """Tell from a path who handed a file in, and to which of the chapters, or None."""
     *folders, name = path.parts
     told = next((part for part in reversed(folders) if part in stems), None)
     told = told or next((stem for stem in stems if stem in name), None)
     folders = [part for part in folders if part not in stems]
-    for part in reversed(folders):
-        if match := MOODLE.fullmatch(part):
-            return f"{match['learner']}_{match['id']}", told
-    if match := CANVAS.fullmatch(path.stem):
+    if match := by_platform(path)[1]:
         return f"{match['learner']}_{match['id']}", told
-    if path.stem in stems and folders:
+    rest = path.stem.replace(told, "").strip("_- ") if told else path.stem
+    if folders and COPY.fullmatch(rest):
         return folders[-1], told
-    return (path.stem.replace(told, "").strip("_- ") if told else path.stem) or path.stem, told
+    return rest or path.stem, told
+
+
+def by_platform(path):
+    """Return the learning platform that has named a path and the match of it, or None twice.
+
+    What the platform wrote stands before what the learner called the file.
+    """
+    *folders, name = path.parts
+    matches = [("moodle", MOODLE.match(part)) for part in folders]
+    matches += [("canvas", CANVAS.fullmatch(path.stem)), ("moodle", MOODLE.match(name))]
+    return next(((platform, match) for platform, match in matches if match), (None, None))
 
 
 def chapter_by_cells(candidate, stems):
@@ -277,13 +337,17 @@ def exercises_of(stem):
 def reader_of(candidate, others):
     """Return the function that reads a candidate."""
     notes = tuple(printable(f"an earlier file was handed in, too: {name}") for name in others)
+    platform, match = by_platform(candidate.path)
+    if platform == "canvas" and match["late"]:
+        notes += ("handed in late, says Canvas",)
+    known_as = f"{platform} {match['id']}" if platform else ""
 
     def read():
         try:
             submission = submission_of(candidate.path.name, candidate.read_bytes())
         except (OSError, ValueError) as error:
             submission = Submission.unreadable(str(error))
-        return replace(submission, notes=submission.notes + notes)
+        return replace(submission, notes=submission.notes + notes, known_as=known_as)
 
     return read
 
@@ -293,6 +357,7 @@ def named(learner):
     name = learner.encode("utf-8", "backslashreplace").decode("utf-8")
     if name in ("", ".", ".."):
         return f"unnamed{name}"
-    if len(name) > LONGEST_NAME:
-        return f"{name[: LONGEST_NAME - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    if len(name.encode()) > LONGEST_NAME:
+        beginning = name.encode()[: LONGEST_NAME - 9].decode(errors="ignore")
+        return f"{beginning}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return name

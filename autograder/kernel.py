@@ -52,10 +52,14 @@ class LearnerKernel:
         self.boundary = boundary
         self.deadline = time.monotonic() + seconds
         self.history = []
-        self.process = None
+        self.process = self.client = None
 
     def __enter__(self):
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *exception):
@@ -115,8 +119,8 @@ class LearnerKernel:
         Raises:
             RuntimeError: if it does not answer.
         """
-        self.process = self.boundary.fork()
         self.before = own_memory()
+        self.process = self.boundary.fork()
         self.client = Client(self.process.connection, self.boundary.largest_message)
         self.wait_until_it_answers()
 
@@ -133,9 +137,10 @@ class LearnerKernel:
         """End the process and whatever it started."""
         if self.gone:
             return
-        self.client.close()
+        if self.client:
+            self.client.close()
         self.process.end()
-        self.process = None
+        self.process = self.client = None
 
     def revive(self):
         """Start the kernel again if it is gone, and bring it to where it was."""

@@ -216,8 +216,11 @@ def same_files(prints, files):
         if prints.get(learner):
             groups[sha256].append(learner)
     for group in groups.values():
-        for learner in group if len(group) > 1 else ():
-            yield learner, Flag("same", "the same file, byte for byte", group=tuple(sorted(group)))
+        if len(group) > 1:
+            flag = Flag(
+                "same", "the same file, byte for byte", group=tuple(sorted(group))
+            )  # one for all, as long as they are
+            yield from ((learner, flag) for learner in group)
 
 
 def same_solutions(stem, prints, files):
@@ -247,5 +250,5 @@ def same_solutions(stem, prints, files):
         if size < SAME_SIZE and sum(solved[0][name].comments for name in letters) < SAME_COMMENTS:
             continue
         how = "to the letter, comments included" if rare == letters else "but for names, comments and layout"
-        for learner in group:
-            yield learner, Flag("same", f"{', '.join(rare)}: the same, {how}", group=tuple(sorted(group)))
+        flag = Flag("same", f"{', '.join(rare)}: the same, {how}", group=tuple(sorted(group)))
+        yield from ((learner, flag) for learner in group)

@@ -217,6 +217,8 @@ def remarks_by_kind(results, everywhere):
     by_kind = {kind: {} for kind in KINDS}
     for result in results:
         for flag in result.flags:
+            if flag.group and flag.group[0] != result.learner:
+                continue
             by_kind[flag.kind].setdefault((flag.group or (result.learner,), flag), None)
     kinds = []
     for kind, found in by_kind.items():

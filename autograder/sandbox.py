@@ -52,6 +52,7 @@ LEARNERS_MODULES = (
 )
 START_SECONDS = 60
 END_SECONDS = 10
+LONGEST_PLACE = 50  # characters of a path below which sockets can lie: a socket's whole path may have 107
 NOBODY = 65534  # who submissions run as, where the grader is root
 
 
@@ -221,6 +222,7 @@ class Unsandboxed:
         self.stem = stem
 
     def __enter__(self):
+        remove_abandoned()
         return self
 
     def __exit__(self, *exception):
@@ -235,13 +237,14 @@ class Unsandboxed:
         Returns:
             PlainProcess.
         """
-        folder = Path(tempfile.mkdtemp(prefix=f"autograder-{os.getpid()}-"))
+        folder = Path(tempfile.mkdtemp(prefix=f"autograder-{os.getpid()}-", dir=place_for_sockets()))
         connection = {**new_connection(), "ip": str(folder / "kernel")}
         (folder / "kernel.json").write_text(json.dumps(connection))
         home = folder / "home"
         home.mkdir()
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT") if name in os.environ}
         own = {"HOME": str(home), "IPYTHONDIR": str(home / ".ipython"), "PYTHONPATH": str(ROOT)}
+        own["JPY_PARENT_PID"] = str(os.getpid())  # it ends with this process, however this one ends
         process = subprocess.Popen(
             [
                 sys.executable,
@@ -284,12 +287,24 @@ class PlainProcess:
 
 
 def new_folder():
-    """Return a temporary folder, named after this process; those of processes that were killed are removed."""
-    for path in Path(tempfile.gettempdir()).glob("autograder-*-*"):
+    """Return a temporary folder, named after this process."""
+    remove_abandoned()
+    return tempfile.TemporaryDirectory(
+        prefix=f"autograder-{os.getpid()}-", dir=place_for_sockets(), ignore_cleanup_errors=True
+    )
+
+
+def place_for_sockets():
+    """Return the folder for temporary files, or /tmp where that one's path is too long."""
+    return tempfile.gettempdir() if len(tempfile.gettempdir()) <= LONGEST_PLACE else "/tmp"
+
+
+def remove_abandoned():
+    """Remove the temporary folders of processes that were killed."""
+    for path in Path(place_for_sockets()).glob("autograder-*-*"):
         owner = path.name.split("-")[1]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             shutil.rmtree(path, ignore_errors=True)
-    return tempfile.TemporaryDirectory(prefix=f"autograder-{os.getpid()}-", ignore_cleanup_errors=True)
 
 
 @cache
@@ -311,6 +326,14 @@ def starting_boundary(stem, unsandboxed=False):
     chosen.__enter__()
     atexit.register(chosen.__exit__)
     return chosen
+
+
+def end_boundary(stem, unsandboxed=False):
+    """End this process's boundary for a chapter: a fork server takes memory, and the next chapter has its own."""
+    chosen = starting_boundary(stem, unsandboxed)
+    boundary.cache_clear(), starting_boundary.cache_clear()
+    atexit.unregister(chosen.__exit__)
+    chosen.__exit__()
 
 
 def hand_over(folder):

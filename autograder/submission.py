@@ -36,12 +36,14 @@ class Submission:
         cells: (grade_id or None, source) of each code cell and each solution cell, in order.
         problem: why nothing could be read, or None.
         notes: remarks for the instructor.
+        known_as: the learning platform and its own number for the learner, "canvas 101" or "moodle 101", where their file's name has it.
     """
 
     sha256: str
     cells: list[tuple[str | None, str]] = field(default_factory=list)
     problem: str | None = None
     notes: tuple[str, ...] = ()
+    known_as: str = ""
 
     @classmethod
     def unreadable(cls, reason, notes=()):
@@ -114,8 +116,11 @@ def read_bytes(path):
         os.close(descriptor)
 
 
-def code_cells(content):
+def code_cells(content, most=MOST_CELLS):
     """Yield (grade_id or None, source) of the cells of a notebook that may hold a learner's code.
+
+    Args:
+        most: cells that are looked at; None for all.
 
     Raises:
         ValueError: if this is not a notebook of format 4.
@@ -125,7 +130,7 @@ def code_cells(content):
     notebook = json.loads(content.decode("utf-8-sig"))
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise ValueError("it has no list of cells, as notebooks of format 4 have")
-    for cell in notebook["cells"][:MOST_CELLS]:
+    for cell in notebook["cells"][:most]:
         if not isinstance(cell, dict):
             continue
         grade_id = grade_id_of(cell)
@@ -174,9 +179,8 @@ def rebuild(stem, submission):
                     cell.source = solutions.get(cell.metadata.nbgrader.grade_id, MISSING)
                 notebook.cells.append(cell)
             notebook.cells += [new_code_cell(source, id=f"extra-{number}") for number, source in extras.get(index, [])]
-    notebook.metadata["autograder"] = nbformat.from_dict(
-        {"notebook": submission.sha256, "problem": submission.problem, "notes": list(submission.notes)}
-    )
+    about = {"notebook": submission.sha256, "problem": submission.problem, "notes": list(submission.notes)}
+    notebook.metadata["autograder"] = nbformat.from_dict({**about, "known_as": submission.known_as})
     return notebook
 
 

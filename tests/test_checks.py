@@ -113,16 +113,21 @@ def test_no_hint_gives_the_answer_away(exercise):
 
 def test_a_class_lays_its_own_cases_over_the_public_ones(tmp_path, monkeypatch):
     monkeypatch.setattr("autograder.exercise.PRIVATE", tmp_path)
-    own = """import numpy as np
+    inputs = '{"scores": rng.normal(size=9)}'
+    own = f"""import numpy as np
 from autograder.exercise import Case
 
-CASES = {NAME: (Case("our own", lambda rng: {"scores": rng.normal(size=9)}, visible=VISIBLE),)}
+CASES = {{NAME: (Case("our own", lambda rng: {inputs}, visible=VISIBLE),)}}
 """
     path = tmp_path / "ch04_attention.py"
     path.write_text(own.replace("NAME", "'softmax'").replace("VISIBLE", "False"))
     softmax = load_exercises("ch04_attention")["softmax"]
     assert softmax.prepare(b"any", visible=False).cases[-1].title == "our own"
     assert "our own" not in [case.title for case in softmax.prepare(b"any", visible=True).cases]
+    for others, words in [('{"scores": 1}', "the reference softmax stops with"), ("1 / 0", "ZeroDivisionError")]:
+        path.write_text(own.replace("NAME", "'softmax'").replace("VISIBLE", "False").replace(inputs, others))
+        with pytest.raises(CourseError, match=words):
+            load_exercises("ch04_attention")
     for wrong, words in [(("'softmin'", "False"), "softmin"), (("'softmax'", "True"), "visible=False")]:
         path.write_text(own.replace("NAME", wrong[0]).replace("VISIBLE", wrong[1]))
         with pytest.raises(CourseError, match=words):

@@ -342,3 +342,12 @@ def test_the_slow_are_those_far_above_the_median():
     seconds = {"a": 0.5, "b": 0.6, "c": 3.0, "d": 9.0}
     assert [name for name, flags in flags_of_class(STEM, {}, {}, seconds).items() if flags] == ["d"]
     assert flags_of_class(STEM, {}, {}, {"a": 30.0, "b": 31.0, "c": 40.0}) == {}
+
+
+def test_what_thousands_have_in_common_is_said_once():
+    """A group is named in one remark that all of it share: a remark for each would name millions."""
+    notebook = graded(list(OTHERS.items()))
+    alike = {f"learner{number}": prints_of(STEM, notebook) for number in range(3000)}
+    found = flags_of_class(STEM, alike, dict.fromkeys(alike, "the same"), {})
+    assert len(found) == 3000
+    assert len({id(flags[0]) for flags in found.values()}) == 1

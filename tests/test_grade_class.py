@@ -12,17 +12,24 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import psutil
 import pytest
 from nbgrader.api import Gradebook
+from sqlalchemy.exc import OperationalError
 
+from autograder import grade_class
 from autograder.course import ROOT, CourseError
 from autograder.grade import seed_key
-from autograder.grade_class import only_writer
-from autograder.sample_class import WRONG_AXIS
+from autograder.grade_class import Places, handed_in_before, only_writer, results
+from autograder.gradebook import Scores
+from autograder.kernel import LearnerKernel
+from autograder.sample_class import NEVER_RETURNS, WRONG_AXIS
+from autograder.submission import MOST_CELLS, read_submission, rebuild
 from tests.conftest import hand_in, solved_notebook
 
 pytestmark = [pytest.mark.xdist_group("grade"), pytest.mark.timeout(900)]
@@ -160,8 +167,115 @@ def test_regrading_gives_the_same_scores_and_says_which_would_change(a_class, tm
     assert scores_in(url_of(copy)) == scores_in(url_of(folder))
 
 
+def test_a_run_that_ends_between_the_notebook_and_its_score_is_caught_up_with(a_class, tmp_path, monkeypatch):
+    """Also where the learner has a score of an earlier hand-in."""
+    shutil.copytree(a_class[0], tmp_path / "copy")
+    places = Places(tmp_path / "copy", url_of(tmp_path / "copy"))
+    path = tmp_path / "copy" / "submitted" / "learner002" / STEM / f"{STEM}.ipynb"
+    path.write_text(nbformat.writes(solved_notebook(STEM)), encoding="utf-8")
+
+    def killed(*_):
+        raise InterruptedError
+
+    with monkeypatch.context() as patch, pytest.raises(InterruptedError):
+        patch.setattr(grade_class, "enter", killed)
+        grade_class.grade_class(tmp_path / "copy" / "submitted", STEM, places, workers=1)
+    tally = grade_class.grade_class(tmp_path / "copy" / "submitted", STEM, places, workers=1)[STEM]
+    assert (tally.graded, tally.before) == (0, 10)
+    with Scores(STEM, places.gradebook) as scores:
+        assert scores.stored()["learner002"] == 10
+
+
+def test_what_was_graded_with_another_release_is_graded_again(a_class, tmp_path):
+    shutil.copytree(a_class[0], tmp_path / "copy")
+    path = tmp_path / "copy" / "autograded" / "learner000" / STEM / f"{STEM}.ipynb"
+    path.write_text(path.read_text().replace("check_softmax", "check_softmin"))
+    (tmp_path / "copy" / "gradebook.db").unlink()
+    said = grade(tmp_path / "copy" / "submitted", "--into", tmp_path / "copy")
+    assert said.startswith("ch04_attention: 1 graded, 9 had been graded before.")
+
+
+def test_a_damaged_graded_notebook_stops_no_regrading(a_class, tmp_path):
+    shutil.copytree(a_class[0], tmp_path / "copy")
+    (tmp_path / "copy" / "autograded" / "learner000" / STEM / f"{STEM}.ipynb").write_text("")
+    ran = subprocess.run(
+        command("--regrade", "--into", tmp_path / "copy"), cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    assert "9 have the same scores to the bit" in ran.stdout
+    assert "learner000 could not be graded" in ran.stdout
+
+
+def test_regrading_loses_no_cell(tmp_path):
+    """A graded notebook has the learner's cells and the release's, and so may have more than a learner may hand in."""
+    notebook = solved_notebook(STEM)
+    few = MOST_CELLS - len(notebook.cells)
+    path = hand_in(tmp_path, "ada", STEM, solved_notebook(STEM, extra_cells=[f"x = {n}" for n in range(few)]))
+    path.write_text(path.read_text().replace('"softmax_backward"', '"gone"', 1))
+    submission = read_submission(path)
+    graded = rebuild(STEM, submission)
+    graded.metadata["autograder"].update(seed="00", cells=[])
+    nbformat.write(graded, path)
+    again = rebuild(STEM, handed_in_before(path)[1])
+    assert [cell.source for cell in again.cells] == [cell.source for cell in graded.cells]
+
+
+def test_ctrl_c_ends_a_run_at_once(sandbox, tmp_path):
+    for learner in ("ada", "bruno"):
+        hand_in(tmp_path, learner, STEM, solved_notebook(STEM, {"softmax": NEVER_RETURNS}))
+    run = subprocess.Popen(
+        command(tmp_path / "submitted", "--into", tmp_path),
+        cwd=ROOT,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(6)
+    started = time.monotonic()
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert b"what is finished is kept" in said
+    assert time.monotonic() - started < 10
+
+
+def test_a_worker_that_cannot_grade_stops_the_run(tmp_path):
+    class Pool:
+        width = 2
+
+        def submit(self, task):
+            future = Future()
+            future.set_exception(CourseError("other checks"))
+            return future
+
+    with pytest.raises(CourseError, match="other checks"):
+        list(results(Pool(), [grade_class.Task(STEM, "ada", None, b"", "")] * 2))
+
+
+def test_a_task_for_other_checks_is_refused():
+    task = grade_class.Task(STEM, "ada", submission=None, seed=b"", checks="others")
+    with pytest.raises(CourseError, match="has other checks of ch04_attention"):
+        grade_class.grade(task)
+
+
+def test_a_kernel_that_never_answers_is_ended():
+    ended = []
+    connection = {"key": "", "signature_scheme": "hmac-sha256", "ip": "/nowhere", "shell_port": 1, "iopub_port": 2}
+    process = SimpleNamespace(connection=connection, is_alive=lambda: False, end=lambda: ended.append(True))
+    boundary = SimpleNamespace(largest_message=-1, fork=lambda: process)
+    with pytest.raises(RuntimeError, match="does not answer"), LearnerKernel(boundary, 1):
+        pass
+    assert ended
+
+
 def test_two_runs_do_not_write_into_one_folder(tmp_path):
     with only_writer(tmp_path), pytest.raises(CourseError, match="another run"), only_writer(tmp_path):
+        pass
+
+
+def test_a_system_without_locks_is_told_the_way(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(CourseError, match="the container way"), only_writer(tmp_path):
         pass
 
 
@@ -172,7 +286,9 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path):
         ([".", "--chapter", "ch99"], "there is no chapter 'ch99'"),
         ([".", "--workers", "0"], "at least one"),
         ([".", "--keep"], "--keep belongs to --regrade"),
-        (["--regrade"], "has been graded"),
+        (["--regrade"], "nothing has been graded"),
+        (["submitted", "--regrade"], "leave submitted out"),
+        (["submitted", "--into", "submitted/learner000/ch04_attention/ch04_attention.ipynb/x"], "Not a directory"),
         (["submitted", "--gradebook", "postgresql://127.0.0.1:1/none"], "the gradebook could not be opened"),
         (["submitted", "--gradebook", "nonsense"], "the gradebook could not be opened"),
         (["submitted", "--scheduler", "tcp://127.0.0.1:1"], "no scheduler answers"),
@@ -180,9 +296,8 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path):
 )
 def test_a_mistake_is_one_sentence(tmp_path, options, words):
     write_class(tmp_path, 1)
-    ran = subprocess.run(
-        command(*options, "--into", tmp_path), cwd=tmp_path, env=environment(), capture_output=True, text=True
-    )
+    into = [] if "--into" in options else ["--into", tmp_path]
+    ran = subprocess.run(command(*options, *into), cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert ran.returncode == 2
     assert words in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -318,6 +433,30 @@ def postgres(tmp_path):
     shutil.rmtree(data)
 
 
+def test_workers_with_other_checks_are_refused(monkeypatch):
+    class Client:
+        def __init__(self, *_, **__):
+            pass
+
+        def scheduler_info(self, **_):
+            return {"workers": {"tcp://there": {"nthreads": 1}}}
+
+        def run(self, *_, **__):
+            return {"tcp://there": "others"}
+
+    monkeypatch.setattr("distributed.Client", Client)
+    with pytest.raises(CourseError, match="the worker tcp://there has other checks of ch04_attention"):
+        grade_class.Cluster("tcp://here", STEM)
+
+
+def test_what_the_machine_refuses_is_a_sentence():
+    kept = "No space left on device: '/full'; what is finished is kept"
+    with pytest.raises(CourseError, match=kept), grade_class.told_in_a_sentence():
+        raise OSError(28, "No space left on device", "/full")
+    with pytest.raises(CourseError, match="the gradebook says: locked"), grade_class.told_in_a_sentence():
+        raise OperationalError("select", {}, ValueError("locked"))
+
+
 def test_postgresql_holds_the_same_scores(a_class, tmp_path, postgres):
     folder, submitted, _ = a_class
     grade(submitted, "--into", same_key(tmp_path), "--gradebook", postgres)
@@ -331,3 +470,10 @@ def test_the_key_of_the_seeds_is_made_once_and_the_owners_alone(tmp_path):
     assert len(made.pop()) == 32
     assert (tmp_path / "seed.key").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["seed.key"]
+
+
+@pytest.mark.parametrize("text", ["", "5eed", "not a key"])
+def test_a_key_that_is_none_is_refused(tmp_path, text):
+    (tmp_path / "seed.key").write_text(text)
+    with pytest.raises(CourseError, match="holds no key"):
+        seed_key(tmp_path / "seed.key")

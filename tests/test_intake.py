@@ -42,6 +42,16 @@ def test_an_empty_folder_is_a_submission_too(tmp_path):
     assert "there was no ch04_attention.ipynb" in find_submissions(tmp_path)[0].read().problem
 
 
+def test_a_folder_that_may_not_be_entered_is_a_submission_that_could_not_be_read(tmp_path, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    (tmp_path / "ada").mkdir()
+    monkeypatch.setattr("pathlib.Path.is_symlink", refuse)
+    [found] = find_submissions(tmp_path, STEM)
+    assert found.learner == "ada"
+
+
 def test_a_link_to_a_classmates_folder_is_not_followed(tmp_path):
     (tmp_path / "ada" / STEM).mkdir(parents=True)
     (tmp_path / "ada" / STEM / f"{STEM}.ipynb").write_text(RIGHT)
@@ -87,6 +97,8 @@ def test_a_canvas_zip(tmp_path):
     found = find_submissions(zipped(tmp_path / "all.zip", members))
     assert seen(found) == [("lovelaceada_101", STEM, None), ("ricci_102", STEM, None)]
     assert found[0].read().notes == ("an earlier file was handed in, too: lovelaceada_101_9001_ch04_attention.ipynb",)
+    assert found[1].read().notes == ("handed in late, says Canvas",)
+    assert [each.read().known_as for each in found] == ["canvas 101", "canvas 102"]
 
 
 def test_a_moodle_zip(tmp_path):
@@ -154,3 +166,69 @@ def test_every_name_can_be_a_folder_and_a_row():
 
 def test_what_cannot_be_read_has_the_hash_of_nothing():
     assert Submission.unreadable("why").sha256.startswith("e3b0c442")
+
+
+def test_a_name_of_many_bytes_can_be_a_folder(tmp_path):
+    for name in ("漢" * 128, "é漢" * 70):
+        (tmp_path / named(name)).mkdir()
+
+
+def test_two_learners_files_of_one_name_are_not_taken_for_one_learners(tmp_path):
+    copies = ("ch04_attention (1)", "ch04_attention-Copy1", "Copy of ch04_attention", "ch04_attention_copy")
+    for copy in copies:
+        members = {f"ada/{copy}.ipynb": RIGHT, f"bruno/{copy}.ipynb": RIGHT}
+        assert [each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))] == ["ada", "bruno"]
+    with pytest.raises(CourseError, match="would both be"):
+        find_submissions(zipped(tmp_path / "all.zip", {"ada/work.ipynb": RIGHT, "bruno/work.ipynb": RIGHT}))
+
+
+def test_what_lies_beside_the_notebook_is_nobodys(tmp_path):
+    members = {
+        f"all/{learner}/{STEM}/{name}.ipynb": RIGHT for learner in ("ada", "bruno") for name in (STEM, "scratch")
+    }
+    assert [each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))] == ["ada", "bruno"]
+
+
+def test_a_moodle_zip_without_folders(tmp_path):
+    members = {"Ada Lovelace_101_assignsubmission_file_my work.ipynb": RIGHT}
+    [found] = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert (found.learner, found.read().known_as) == ("Ada Lovelace_101", "moodle 101")
+
+
+def test_of_files_of_one_time_the_higher_number_is_the_newer(tmp_path):
+    members = {f"ada_101_{number}_{STEM}.ipynb": text for number, text in [(10_000, RIGHT), (9_999, "{")]}
+    [found] = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert found.read().problem is None
+
+
+def test_a_zip_with_damaged_names_is_one_sentence(tmp_path):
+    path = zipped(tmp_path / "all.zip", {"é.ipynb": RIGHT})
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xfe"))
+    with pytest.raises(CourseError, match="is a damaged zip"):
+        find_submissions(path)
+
+
+def test_no_file_is_called_into_another_learners_place(tmp_path):
+    """What a learner calls a file stands behind what the platform, or the folder, says."""
+    forged = "Bruno_102_assignsubmission_file_x.ipynb"
+    members = {f"Ada_101_assignsubmission_file_/{forged}": ELSE, "Bruno_102_assignsubmission_file_/x.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert [(each.learner, each.read().known_as) for each in found] == [
+        ("Ada_101", "moodle 101"),
+        ("Bruno_102", "moodle 102"),
+    ]
+    members = {f"ada_101_9001_{forged}": RIGHT, "bruno_102_9002_x.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert [each.read().known_as for each in found] == ["canvas 101", "canvas 102"]
+    members = {
+        f"all/ada/{STEM}/bruno.ipynb": "{",
+        f"all/carla/{STEM}/bruno.ipynb": "{",
+        f"all/ada/{STEM}/a/bruno.ipynb": "{",
+    }
+    members |= {f"all/bruno/{STEM}/{STEM}.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert [(each.learner, each.read().problem is None) for each in found] == [
+        ("ada", False),
+        ("bruno", True),
+        ("carla", False),
+    ]

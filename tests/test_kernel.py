@@ -1,10 +1,12 @@
 """A learner's process: its limits hold, and after a crash it is where it was."""
 
+import subprocess
 import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from autograder import sandbox
@@ -15,6 +17,7 @@ from autograder.kernel import MOST_OUTPUT, LearnerKernel
 from autograder.probes import ANSWER_MIME
 from autograder.sandbox import Bounds, Sandbox, Unsandboxed
 
+STEM = "ch04_attention"
 SOFTMAX = load_exercises("ch04_attention")["softmax"].prepare(b"any", visible=True)
 CASE = SOFTMAX.cases[0]
 DID_NOT_FINISH = "did not finish within 60 s and was stopped; is there a loop that never ends?"
@@ -183,6 +186,32 @@ def test_memory_counts_whoever_it_belongs_to(take):
 
 
 @pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("unsandboxed", [False, True])
+def test_a_long_path_for_temporary_files_is_no_obstacle(request, monkeypatch, unsandboxed):
+    if not unsandboxed:
+        request.getfixturevalue("sandbox")
+    monkeypatch.setattr("tempfile.tempdir", "/tmp/" + 90 * "x")
+    with (Unsandboxed if unsandboxed else Sandbox)(STEM) as boundary, LearnerKernel(boundary, 60) as kernel:
+        assert kernel.run("print(1)", 20).text == "1\n"
+
+
+def test_without_a_sandbox_too_a_kernel_ends_with_its_grader():
+    grader = subprocess.Popen(
+        [sys.executable, "-c", f"from autograder.sandbox import *; Unsandboxed('{STEM}').fork(); input()"],
+        stdin=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    until = time.monotonic() + 30
+    while not (family := psutil.Process(grader.pid).children()) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(5)
+    assert family[0].is_running()
+    grader.kill()
+    grader.wait()
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+
+
 def test_what_was_handed_in_elsewhere_is_hidden(monkeypatch):
     monkeypatch.setattr(sandbox, "EXCHANGE", Path("/usr/share"))
     with Sandbox("ch04_attention") as boundary, LearnerKernel(boundary, seconds=30) as kernel:

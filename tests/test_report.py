@@ -255,6 +255,19 @@ def test_moodle_gets_a_name_a_grade_and_a_feedback_without_markup():
     assert rows(moodle_csv(results[1:], points_of(results), STEM))[0][0] == "Email address"
 
 
+def test_who_came_in_a_platforms_zip_is_known_by_its_number():
+    notebook = notebook_of_learner(0.5)
+    notebook["metadata"]["autograder"]["known_as"] = "canvas 101"
+    results = results_of(STEM, [("lovelaceada_101", notebook)])
+    assert rows(canvas_csv(results, points_of(results), STEM))[2] == ["lovelaceada_101", "101", "", "", "", "5"]
+    notebook["metadata"]["autograder"]["known_as"] = "moodle 101"
+    results = results_of(STEM, [("Ada Lovelace_101", notebook)])
+    assert rows(moodle_csv(results, points_of(results), STEM)) == [
+        ["Identifier", "Full name", "Grade", "Last modified (grade)"],
+        ["Participant 101", "Ada Lovelace", "5", ""],
+    ]
+
+
 # --- from and to the disk ------------------------------------------------------------------------------------------------
 
 
