@@ -577,6 +577,7 @@ class Progress:
         """Show that so many of a chapter's submissions are done."""
         if stem != self.stem:
             self.__exit__()
+            tqdm.monitor_interval = 0  # no thread of its own: the next chapter's workers are forked from here
             self.bar, self.stem = tqdm(total=of, desc=stem, unit="submission", file=sys.stderr), stem
         self.bar.update(done - self.bar.n)
 
