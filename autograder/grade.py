@@ -74,6 +74,9 @@ def run_cells(notebook, stem, kernel, limits, record):
     exercises = load_exercises(stem)
     sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)}
     stopped = {}  # exercise -> why the cell that should define it stopped
+    if any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
+        # where the chapter does without, it is not there yet, and takes longer than a question may
+        kernel.run("__import__('torch');", limits.cell)
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue

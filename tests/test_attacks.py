@@ -22,7 +22,7 @@ from tests.conftest import hand_in, solved_notebook
 pytestmark = [pytest.mark.xdist_group("attacks"), pytest.mark.timeout(3600)]  # graded once, for all of its tests
 
 NBGRADER = Path(sys.executable).parent / "nbgrader"
-SHORT = {"cell_timeout": 2, "case_timeout": 1, "exercise_timeout": 2, "submission_timeout": 15}
+SHORT = {"cell_timeout": 6, "case_timeout": 1, "exercise_timeout": 2, "submission_timeout": 20}  # torch takes seconds
 SECRET = "quince-" + "marmalade-4711"  # in two parts, so that this file is not where it is found
 KEY = "5eed" * 16  # of the hidden cases, so that each run has the same
 CANARY = "attacks-were-here"  # what submissions write wherever they can
