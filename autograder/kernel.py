@@ -13,7 +13,8 @@ from autograder.probes import ANSWER_MIME
 from autograder.wire import WireError, decode, encode
 
 MOST_OUTPUT = 20_000  # characters of a cell's output that are kept
-START_SECONDS = 60  # for a kernel to answer, on a machine that is busy
+START_SECONDS = 20  # for a kernel to answer, on a machine that is busy; after that another is started
+ATTEMPTS = 2  # at starting a kernel
 GRACE_SECONDS = 2  # between asking a cell to stop and making it
 POLL_SECONDS = 0.1
 LAG_SECONDS = 2  # by which outputs may come after the reply
@@ -55,12 +56,14 @@ class LearnerKernel:
         self.process = self.client = None
 
     def __enter__(self):
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
+        for attempt in range(ATTEMPTS):
+            try:
+                self.start()
+                return self
+            except RuntimeError:  # nothing of the submission has run yet, so this is not its fault
+                self.stop()
+                if attempt == ATTEMPTS - 1:
+                    raise
 
     def __exit__(self, *exception):
         self.stop()

@@ -50,7 +50,8 @@ LEARNERS_MODULES = (
     "visible",
     "wire",
 )
-START_SECONDS = 60
+START_SECONDS = 60  # for the server, which imports PyTorch
+FORK_SECONDS = 20  # for a kernel, on a machine that is busy; after that another is started
 END_SECONDS = 10
 LONGEST_PLACE = 50  # characters of a path below which sockets can lie: a socket's whole path may have 107
 NOBODY = 65534  # who submissions run as, where the grader is root
@@ -140,9 +141,8 @@ class Sandbox:
         Raises:
             RuntimeError: if none could be started.
         """
-        if (
-            self.is_ready and select.select([self.socket], [], [], 0)[0]
-        ):  # the fork server is gone: killed from outside, or out of memory
+        gone = self.is_ready and select.select([self.socket], [], [], 0)[0]  # killed from outside, or out of memory
+        if gone:
             if self.owner == os.getpid():
                 self.__exit__()
             self.__enter__()
@@ -156,7 +156,7 @@ class Sandbox:
         request = {"kernel": folder.name, "limits": asdict(bounds or Bounds())}
         socket.send_fds(self.socket, [json.dumps(request).encode()], [theirs.fileno()])
         theirs.close()
-        control.settimeout(START_SECONDS)
+        control.settimeout(FORK_SECONDS)
         try:
             told, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
         except TimeoutError:
