@@ -60,10 +60,10 @@ class LearnerKernel:
             try:
                 self.start()
                 return self
-            except RuntimeError:  # nothing of the submission has run yet, so this is not its fault
+            except BaseException as error:
                 self.stop()
-                if attempt == ATTEMPTS - 1:
-                    raise
+                if not isinstance(error, RuntimeError) or attempt == ATTEMPTS - 1:
+                    raise  # nothing of the submission has run yet: this is not its fault
 
     def __exit__(self, *exception):
         self.stop()
