@@ -16,6 +16,7 @@ from autograder.wire import Tensor, dtype_name, numbers, printable
 
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
 MOST_NAMES = 50  # of arguments, or of an exception's ancestors
+ONE_LINE = str.maketrans("\n\t", "  ")  # a learner's code may name things so that a message looks like two
 PATIENCE = 2  # failed cases by which a misconception may fall behind before it is given up
 SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
 
@@ -62,7 +63,7 @@ def judge(exercise, observations, suspects=()):
             verdicts.append(Verdict(case.title, True, case.weight))
             continue
         subject = exercise.name if "unfit" in seen or is_stub(seen) else f"{call_of(exercise.name, case)}:"
-        sentence = printable(f"{subject} {found}"[:LONGEST_SENTENCE])
+        sentence = printable(f"{subject} {found}"[:LONGEST_SENTENCE]).translate(ONE_LINE)
         hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
         if suspects:
             hint = f" It calls {' and '.join(suspects)}, which fails a check of its own: look there first."
