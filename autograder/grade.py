@@ -10,6 +10,7 @@ import hmac
 import os
 import re
 import secrets
+import sys
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,9 @@ from autograder.kernel import LearnerKernel
 from autograder.sandbox import boundary
 from autograder.submission import is_solution
 from autograder.wire import printable
+
+# Before PyTorch is imported: sums depend on the number of threads, and the cores are for submissions side by side.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
 DECIDING_FILES = ("draw", "exercise", "judge", "laws", "probes", "tolerances", "wire")
@@ -72,6 +76,8 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
 def run_cells(notebook, stem, kernel, limits, record):
     """Run the notebook from top to bottom, grading each check where it stands."""
     exercises = load_exercises(stem)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)  # where it was imported before this module
     sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)}
     stopped = {}  # exercise -> why the cell that should define it stopped
     if any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
