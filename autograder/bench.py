@@ -20,7 +20,7 @@ import nbformat
 import psutil
 
 from autograder.course import ROOT, notebook_of
-from autograder.sample_class import solution_sources
+from autograder.sample_class import notebook_with, solution_sources
 
 STEMS = ("ch04_attention", "ch08_encoder_decoder")
 COUNT = 30  # submissions that both grade
@@ -108,11 +108,7 @@ def write_submissions(folder, stem, count):
     """Write right solutions, which differ in a comment."""
     right = solution_sources(stem)
     for number in range(count):
-        notebook = nbformat.read(notebook_of(stem), as_version=4)
-        for cell in notebook.cells:
-            name = cell.metadata.get("nbgrader", {}).get("grade_id")
-            if name in right:
-                cell.source = f"{right[name]}\n# {number}"
+        notebook = notebook_with(stem, {name: f"{source}\n# {number}" for name, source in right.items()})
         path = folder / f"learner{number:04}" / stem / f"{stem}.ipynb"
         path.parent.mkdir(parents=True)
         nbformat.write(notebook, path)

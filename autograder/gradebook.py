@@ -28,8 +28,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SAWarning
 
 from autograder.course import CourseError, chapters, notebook_of
-
-NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was left as it was
+from autograder.feedback import NO_RESPONSE
 
 
 class Scores:

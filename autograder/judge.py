@@ -66,7 +66,8 @@ def judge(exercise, observations, suspects=()):
         sentence = printable(f"{subject} {found}"[:LONGEST_SENTENCE]).translate(ONE_LINE)
         hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
         if suspects:
-            hint = f" It calls {' and '.join(suspects)}, which fails a check of its own: look there first."
+            which = "which fails a check of its own" if len(suspects) == 1 else "which fail checks of their own"
+            hint = f" It calls {' and '.join(suspects)}, {which}: look there first."
         message = f"{sentence}{'' if sentence.endswith('?') else '.'}{hint}"
         verdicts.append(Verdict(case.title, False, case.weight, message, lookalike))
     return verdicts

@@ -35,15 +35,23 @@ def write_sample_class(folder):
     """
     right = solution_sources()
     for learner, changes in LEARNERS.items():
-        notebook = nbformat.read(notebook_of(STEM), as_version=4)
-        for cell in notebook.cells:
-            name = cell.metadata.get("nbgrader", {}).get("grade_id")
-            source = {**right, **changes}.get(name)
-            if source is not None:
-                cell.source = source
         path = folder / learner / STEM / f"{STEM}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(notebook, path)
+        nbformat.write(notebook_with(STEM, {**right, **changes}), path)
+
+
+def notebook_with(stem, sources):
+    """Return a chapter's released notebook with some of its exercises completed.
+
+    Args:
+        sources: source by exercise; None leaves the stub.
+    """
+    notebook = nbformat.read(notebook_of(stem), as_version=4)
+    for cell in notebook.cells:
+        source = sources.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+        if source is not None:
+            cell.source = source
+    return notebook
 
 
 def solution_sources(stem=STEM):

@@ -10,10 +10,10 @@ os.environ["OMP_NUM_THREADS"] = (
 import nbformat
 import pytest
 
-from autograder.course import CourseError, notebook_of
+from autograder.course import CourseError
 from autograder.judge import judge
 from autograder.probes import observe
-from autograder.sample_class import solution_sources
+from autograder.sample_class import notebook_with, solution_sources
 from autograder.sandbox import Sandbox
 from autograder.wire import decode, encode
 
@@ -32,12 +32,7 @@ def solved_notebook(stem, changes=None, extra_cells=()):
         changes: source by exercise, instead of the right one; None leaves the stub.
         extra_cells: sources of code cells added after the setup cell.
     """
-    sources = {**solution_sources(stem), **(changes or {})}
-    notebook = nbformat.read(notebook_of(stem), as_version=4)
-    for cell in notebook.cells:
-        source = sources.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
-        if source is not None:
-            cell.source = source
+    notebook = notebook_with(stem, {**solution_sources(stem), **(changes or {})})
     notebook.cells[2:2] = [nbformat.v4.new_code_cell(source) for source in extra_cells]
     return notebook
 

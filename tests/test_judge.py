@@ -176,3 +176,16 @@ def test_no_observation_stops_the_judge(exercise, rounds):
         for verdict in judge(prepared, observations):
             verdict.message.encode("utf-8")
             assert "\x1b" not in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("suspects", "words"),
+    [
+        (["softmax"], "It calls softmax, which fails a check of its own: look there first."),
+        (["one", "other"], "It calls one and other, which fail checks of their own: look there first."),
+    ],
+)
+def test_what_it_calls_and_fails_itself_is_named(suspects, words):
+    prepared = load_exercises("ch04_attention")["softmax"].prepare(b"any", visible=True)
+    verdicts = judge(prepared, [{} for _ in prepared.cases], suspects)
+    assert all(verdict.message.endswith(words) for verdict in verdicts)
