@@ -6,6 +6,7 @@ learner who prints the inputs of a failed case can read them.
 
 import inspect
 import math
+from functools import cache
 
 import torch
 
@@ -55,18 +56,28 @@ def module_case(rng, reference, constructor, forward, dtype=torch.float32, **par
         )
     return {
         "constructor": constructor,
-        "weights": weights(rng, reference(*constructor.values()), dtype),
+        "weights": weights(rng, shapes_of_parameters(reference, tuple(constructor.values())), dtype),
         "forward": forward,
         **parts,
     }
 
 
-def weights(rng, module, dtype=torch.float32):
-    """Draw a tensor for each parameter of a module: matrices that keep the size of what they multiply, everything else around 0 or 1."""
+@cache
+def shapes_of_parameters(reference, arguments):
+    """Return the parameters of a module as (name, shape), in order; to make one takes longer than most questions to it."""
+    return [(name, tuple(parameter.shape)) for name, parameter in reference(*arguments).named_parameters()]
+
+
+def weights(rng, shapes, dtype=torch.float32):
+    """Draw a tensor for each parameter of a module: matrices that keep the size of what they multiply, everything else around 0 or 1.
+
+    Args:
+        shapes: of the parameters, by `shapes_of_parameters`.
+    """
     drawn = {}
-    for name, parameter in module.named_parameters():
-        scale = 1 / math.sqrt(parameter.shape[-1]) if parameter.ndim > 1 else 0.5
-        drawn[name] = normal(rng, *parameter.shape, dtype=dtype, scale=scale)
-        if parameter.ndim == 1 and name.endswith("weight"):
+    for name, shape in shapes:
+        scale = 1 / math.sqrt(shape[-1]) if len(shape) > 1 else 0.5
+        drawn[name] = normal(rng, *shape, dtype=dtype, scale=scale)
+        if len(shape) == 1 and name.endswith("weight"):
             drawn[name] += 1
     return drawn

@@ -11,13 +11,13 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 
 import numpy as np
 
 from autograder.course import PRIVATE, ROOT, CourseError
 from autograder.probes import PROBES, observe, returned
-from autograder.wire import decode, encode, plain
+from autograder.wire import copied, encode, plain
 
 PUBLIC_SEED = b"the visible cases"
 MOST_DRAWS = 20  # some cases always ask the same
@@ -109,13 +109,35 @@ class Exercise:
                 break
         return inputs
 
+    @cached_property
+    def _modules(self):
+        """The reference's modules, by what decides how they are made."""
+        return {}
+
+    def _reference_for(self, inputs):
+        """Return the reference; where it is a class and the case gives all its weights, one that makes equal modules only once.
+
+        To make a module takes longer than to ask it. It is taken again only in the dtypes that it has: rounded buffers stay rounded.
+        """
+        if "constructor" not in inputs or not inputs.get("weights"):
+            return self.reference
+        key = encode([inputs["constructor"], sorted({weight.dtype for weight in inputs["weights"].values()})])
+
+        @wraps(self.reference, updated=())
+        def made_once(*arguments):
+            if key not in self._modules:
+                self._modules[key] = self.reference(*arguments)
+            return self._modules[key]
+
+        return made_once
+
     def _prepared(self, case, seed):
         inputs = self._inputs(case, seed, () if seed == PUBLIC_SEED else self._shown)
         return PreparedCase(
             title=case.title,
             probe=case.probe.__name__,
             inputs=inputs,
-            expected=observation_of(case.probe, self.reference, inputs),
+            expected=observation_of(case.probe, self._reference_for(inputs), inputs),
             lookalike=cache(
                 lambda index: observation_of(case.probe, self.misconceptions[index].implementation, inputs)
             ),
@@ -159,7 +181,7 @@ def observation_of(probe, implementation, inputs):
     """Observe an implementation of ours on its own copy of the inputs."""
     if probe.__name__ not in PROBES:
         raise ValueError(f"{probe.__name__} is not one of the probes in autograder/probes.py")
-    return observe(probe.__name__, implementation, decode(encode(inputs)))
+    return observe(probe.__name__, implementation, copied(inputs))
 
 
 def load_exercises(stem):

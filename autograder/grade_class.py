@@ -7,6 +7,7 @@ again: what has its record is not graded a second time, and only entered into th
 """
 
 import contextlib
+import gc
 import json
 import multiprocessing
 import os
@@ -35,7 +36,7 @@ from autograder.wire import printable
 
 SAME_COURSE = "let it have this version of the course, private cases included, and start it again"
 ATTEMPTS = 3  # at what is not the learner's fault, such as a worker that was killed
-AHEAD = 2  # submissions that wait for each worker
+AHEAD = 4  # submissions that wait for each worker
 UNSANDBOXED = (
     "GRADED WITHOUT A SANDBOX: learners' code ran as you, and could read and change what you can. Each record says so."
 )
@@ -142,7 +143,7 @@ def grade_class(place, stem=None, places=None, workers=None, scheduler=None, lim
 def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
     """Grade the submissions to one chapter; return the Tally."""
     tally = Tally(unsandboxed=unsandboxed)
-    stored, checks = scores.stored(), version_of_checks(stem)
+    checks = version_of_checks(stem)
     done = 0
 
     def tasks():
@@ -155,7 +156,7 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
                 yield Task(stem, handed_in.learner, submission, seed, checks, limits, unsandboxed, handed_in.timestamp)
                 continue
             record = before.metadata["autograder"]
-            if handed_in.learner not in stored or not is_written(places.feedback(handed_in.learner, stem)):
+            if handed_in.learner not in scores.stored or not is_written(places.feedback(handed_in.learner, stem)):
                 enter(before, handed_in.learner, stem, places, scores, handed_in.timestamp)
             if record["checks"] != checks:
                 tally.outdated.append(handed_in.learner)
@@ -387,6 +388,7 @@ def graders(stem, workers, scheduler, unsandboxed, gradebook):
 def be_a_worker(line, parents_end):
     """Be a process that grades, until the parent closes its end of the line, or ends, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and closes the line
+    gc.freeze()  # what was loaded stays, and need not be looked through again and again
     parents_end.close()
 
     def follow_parent():

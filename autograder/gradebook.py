@@ -5,6 +5,7 @@ nbgrader's own functions look a whole class up for each score; here a submission
 """
 
 import warnings
+from functools import cached_property
 from pathlib import Path
 
 import nbformat
@@ -20,15 +21,34 @@ from nbgrader.api import (
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
+    new_uuid,
 )
 from nbgrader.api import Notebook as ReleasedNotebook
 from nbgrader.preprocessors import SaveCells
 from nbgrader.utils import compute_checksum
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SAWarning
 
 from autograder.course import CourseError, chapters, notebook_of
 from autograder.feedback import NO_RESPONSE
+
+# made once: to put a statement together takes longer than to run it
+MINE = (SubmittedAssignment.assignment_id == bindparam("assignment")) & (
+    SubmittedAssignment.student_id == bindparam("learner")
+)
+FIND_SHEET = select(SubmittedNotebook.id).join(SubmittedAssignment).where(MINE)
+FIND_STUDENT = select(Student.id).where(Student.id == bindparam("learner"))
+SET_TIMESTAMP = update(SubmittedAssignment).where(MINE).values(timestamp=bindparam("timestamp"))
+SET_GRADE = (
+    update(Grade)
+    .where((Grade.notebook_id == bindparam("sheet")) & (Grade.cell_id == bindparam("of")))
+    .values(auto_score=bindparam("score"), needs_manual_grade=Grade.manual_score.is_not(None))
+)
+SET_COMMENT = (
+    update(Comment)
+    .where((Comment.notebook_id == bindparam("sheet")) & (Comment.cell_id == bindparam("of")))
+    .values(auto_comment=bindparam("remark"))
+)
 
 
 class Scores:
@@ -39,41 +59,51 @@ class Scores:
         db_url: SQLAlchemy's URL of the gradebook, "sqlite:///..." or "postgresql://...".
 
     Raises:
-        CourseError: if the gradebook cannot be opened, or does not fit the release.
+        CourseError: at the first use, if the gradebook cannot be opened, or does not fit the release.
     """
 
     def __init__(self, stem, db_url):
         self.stem, self.db_url = stem, db_url
 
     def __enter__(self):
-        open_quietly()
-        try:
-            register_release(self.stem, self.db_url)
-            self.gradebook = Gradebook(self.db_url)
-        except (OperationalError, ArgumentError, NoSuchModuleError, ImportError) as error:
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            raise CourseError(f"the gradebook could not be opened: {reason}") from None
-        find = select(Assignment.id, ReleasedNotebook.id).join(ReleasedNotebook).where(Assignment.name == self.stem)
-        self.assignment, self.notebook = self.session.execute(find).one()
-        cells = select(BaseCell.id, BaseCell.type, BaseCell.name).where(BaseCell.notebook_id == self.notebook)
-        self.cells = {(kind, name): cell for cell, kind, name in self.session.execute(cells)}
         return self
 
     def __exit__(self, *exception):
-        self.gradebook.close()
+        if "gradebook" in self.__dict__:
+            self.gradebook.close()
+
+    @cached_property
+    def gradebook(self):
+        """The gradebook, opened when it is first needed: by then the first submissions are being graded."""
+        open_quietly()
+        try:
+            register_release(self.stem, self.db_url)
+            return Gradebook(self.db_url)
+        except (OperationalError, ArgumentError, NoSuchModuleError, ImportError) as error:
+            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            raise CourseError(f"the gradebook could not be opened: {reason}") from None
 
     @property
     def session(self):
         return self.gradebook.db
 
-    def stored(self):
-        """Return the score of each learner who has one.
+    @cached_property
+    def release(self):
+        """The ids of the assignment and of its notebook."""
+        find = select(Assignment.id, ReleasedNotebook.id).join(ReleasedNotebook).where(Assignment.name == self.stem)
+        return self.session.execute(find).one()
 
-        Returns:
-            dict[str, float].
-        """
+    @cached_property
+    def cells(self):
+        """The ids of the cells that carry points or ask for a solution, by kind and name."""
+        find = select(BaseCell.id, BaseCell.type, BaseCell.name).where(BaseCell.notebook_id == self.release[1])
+        return {(kind, name): cell for cell, kind, name in self.session.execute(find)}
+
+    @cached_property
+    def stored(self):
+        """The score of each learner who had one at the first look, dict[str, float]."""
         rows = select(SubmittedAssignment.student_id, Grade.auto_score).select_from(SubmittedAssignment)
-        rows = rows.join(SubmittedNotebook).join(Grade).where(SubmittedAssignment.assignment_id == self.assignment)
+        rows = rows.join(SubmittedNotebook).join(Grade).where(SubmittedAssignment.assignment_id == self.release[0])
         scores = {}
         for learner, score in self.session.execute(rows):
             scores[learner] = scores.get(learner, 0.0) + (score or 0.0)
@@ -86,45 +116,46 @@ class Scores:
             notebook: as `autograder.grade.grade_notebook` leaves it.
             timestamp: when it was handed in, in UTC without a zone; None leaves what is there.
         """
+        grades, comments = [], []
         scores = {cell["cell"]: cell["score"] for cell in notebook.metadata["autograder"]["cells"]}
-        sheet = self.sheet_of(learner, timestamp)
         for cell in notebook.cells:
             about = cell.metadata.get("nbgrader", {})
             if about.get("grade"):
-                where = (Grade.notebook_id == sheet) & (Grade.cell_id == self.cells["GradeCell", about["grade_id"]])
-                manual = Grade.manual_score.is_not(None)
-                values = {"auto_score": scores[about["grade_id"]], "needs_manual_grade": manual}
-                self.session.execute(update(Grade).where(where).values(values))
+                grades.append({"of": self.cells["GradeCell", about["grade_id"]], "score": scores[about["grade_id"]]})
             elif about.get("solution"):
-                where = (Comment.notebook_id == sheet) & (
-                    Comment.cell_id == self.cells["SolutionCell", about["grade_id"]]
-                )
                 remark = NO_RESPONSE if about.get("checksum") == compute_checksum(cell) else None
-                self.session.execute(update(Comment).where(where).values(auto_comment=remark))
+                comments.append({"of": self.cells["SolutionCell", about["grade_id"]], "remark": remark})
+        sheet = self.sheet_of(learner, timestamp)
+        self.run(SET_GRADE, [{"sheet": sheet, **grade} for grade in grades])
+        self.run(SET_COMMENT, [{"sheet": sheet, **comment} for comment in comments])
         self.session.commit()
 
     def sheet_of(self, learner, timestamp):
         """Return the id of a learner's notebook in the gradebook; where there is none, make it, with empty grades and comments."""
-        mine = (SubmittedAssignment.assignment_id == self.assignment) & (SubmittedAssignment.student_id == learner)
-        found = select(SubmittedNotebook.id).join(SubmittedAssignment).where(mine)
-        sheet = self.session.execute(found).scalar()
+        assignment, notebook = self.release
+        mine = {"assignment": assignment, "learner": learner}
+        sheet = self.session.execute(FIND_SHEET, mine).scalar()
         if sheet is not None:
             if timestamp is not None:
-                self.session.execute(update(SubmittedAssignment).where(mine).values(timestamp=timestamp))
+                self.run(SET_TIMESTAMP, [{**mine, "timestamp": timestamp}])
             return sheet
-        if self.session.execute(select(Student.id).where(Student.id == learner)).scalar() is None:
-            self.session.execute(insert(Student).values(id=learner))
-        submitted = self.add(
-            SubmittedAssignment, assignment_id=self.assignment, student_id=learner, timestamp=timestamp
-        )
-        sheet = self.add(SubmittedNotebook, notebook_id=self.notebook, assignment_id=submitted)
-        for (kind, _), cell in self.cells.items():
-            self.add({"GradeCell": Grade, "SolutionCell": Comment}[kind], cell_id=cell, notebook_id=sheet)
+        if self.session.execute(FIND_STUDENT, mine).scalar() is None:
+            self.run(insert(Student), [{"id": learner}])
+        submitted = new_uuid()
+        about = {"id": submitted, "assignment_id": assignment, "student_id": learner, "timestamp": timestamp}
+        self.run(insert(SubmittedAssignment), [about])
+        sheet = new_uuid()
+        about = {"id": sheet, "notebook_id": notebook, "assignment_id": submitted}
+        self.run(insert(SubmittedNotebook), [about])
+        for kind, table in (("GradeCell", Grade), ("SolutionCell", Comment)):
+            of = [cell for (each, _), cell in self.cells.items() if each == kind]
+            self.run(insert(table), [{"id": new_uuid(), "cell_id": cell, "notebook_id": sheet} for cell in of])
         return sheet
 
-    def add(self, table, **values):
-        """Insert a row and return its id."""
-        return self.session.execute(insert(table).values(**values)).inserted_primary_key[0]
+    def run(self, statement, rows):
+        """Run a statement for each of some rows, as one; there may be none."""
+        if rows:
+            self.session.connection().execute(statement, rows)
 
 
 def register_release(stem, db_url):

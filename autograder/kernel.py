@@ -14,6 +14,7 @@ from autograder.wire import WireError, decode, encode
 
 MOST_OUTPUT = 20_000  # characters of a cell's output that are kept
 START_SECONDS = 20  # for a kernel to answer, on a machine that is busy; after that another is started
+NUDGE_SECONDS = 1  # after which a kernel that has said nothing is asked something
 ATTEMPTS = 2  # at starting a kernel
 GRACE_SECONDS = 2  # between asking a cell to stop and making it
 POLL_SECONDS = 0.1
@@ -93,8 +94,8 @@ class LearnerKernel:
             encode({"id": each, "exercise": exercise, "probe": case.probe, "inputs": case.inputs})
             for each, case in zip(ids, cases, strict=True)
         ]
-        code = f"__import__('autograder.probes', fromlist=['answer']).answer({requests!r})"
-        ran = self.request(code, seconds, silent=True, awaited=ids)
+        asking = f"__import__('autograder.probes', fromlist=['answer']).answer({requests!r})"
+        ran = self.request("", seconds, asking, awaited=ids)
         observations = [observation_in(ran.answers.get(each), each) for each in ids]
         if None not in observations:
             return observations, None
@@ -128,12 +129,18 @@ class LearnerKernel:
         self.wait_until_it_answers()
 
     def wait_until_it_answers(self):
-        """Return when the kernel's messages reach us: what it published before would be lost."""
+        """Return when the kernel's messages reach us: what it published before would be lost.
+
+        It greets who listens; where it overlooks us, which happens once in some thousand starts, a question makes it speak.
+        """
         until = time.monotonic() + START_SECONDS
+        ask_at = time.monotonic() + NUDGE_SECONDS
         while time.monotonic() < until and self.process.is_alive():
-            message = self.client.next_published(POLL_SECONDS)
-            if message and message.get("msg_type") == "iopub_welcome":
+            if self.client.next_published(POLL_SECONDS):
                 return
+            if time.monotonic() >= ask_at:
+                self.client.ask_who_it_is()
+                ask_at += NUDGE_SECONDS
         raise RuntimeError("the kernel does not answer")
 
     def stop(self):
@@ -158,17 +165,20 @@ class LearnerKernel:
                 if not self.gone:
                     self.request(source, seconds)
 
-    def request(self, source, seconds, silent=False, awaited=()):
+    def request(self, source, seconds, expression=None, awaited=()):
         """Send one request and follow it to its end; a kernel that does not stop when asked is ended.
 
         Args:
+            source: of a cell.
+            expression: what is evaluated after it. A kernel takes a cell apart letter by letter, which for long questions takes longer
+                than to answer them; an expression goes straight to Python.
             awaited: ids of the answers that are waited for; of each only the first that names it is kept.
         """
         seconds = min(seconds, self.remaining())
         if self.gone or seconds <= 0:
             return Ran("timeout")
         ran = Ran()
-        request = self.client.execute(source, silent)
+        request = self.client.execute(source, expression)
         if self.follow(request, ran, time.monotonic() + seconds, awaited):
             return ran
         if self.gone or not self.process.is_alive():
@@ -248,17 +258,21 @@ class Client:
         """Close both; nothing is waited for."""
         self.context.destroy()
 
-    def execute(self, source, silent):
-        """Ask for code to be run; return the id of the request."""
+    def execute(self, source, expression=None):
+        """Ask for code to be run and for an expression to be evaluated; return the id of the request."""
         content = {
             "code": source,
-            "silent": silent,
+            "silent": expression is not None,
             "store_history": False,
-            "user_expressions": {},
+            "user_expressions": {} if expression is None else {"answered": expression},
             "allow_stdin": False,
             "stop_on_error": True,
         }
         return self.session.send(self.shell, "execute_request", content)["header"]["msg_id"]
+
+    def ask_who_it_is(self):
+        """Ask what every kernel answers; that it is at work on it, and done, is published."""
+        self.session.send(self.shell, "kernel_info_request", {})
 
     def next_published(self, seconds):
         """Return the next message that the kernel publishes, or None where there is none in that time."""
@@ -297,9 +311,10 @@ def gather(message, ran, awaited):
             data = content.get("data")
             data = data if isinstance(data, dict) else {}
             if isinstance(answer := data.get(ANSWER_MIME), str):
-                for each in awaited:
-                    if each in answer[:100]:
-                        ran.answers.setdefault(each, answer)
+                for line in answer.split("\n", len(awaited))[: len(awaited)]:
+                    for each in awaited:
+                        if each in line[:100]:
+                            ran.answers.setdefault(each, line)
             else:
                 ran.text += f"{data.get('text/plain', '')}\n"[: MOST_OUTPUT - len(ran.text)]
     return False

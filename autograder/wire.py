@@ -149,6 +149,21 @@ def unmasked(text):
     return "".join(c if c in "\n\t\xa0" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def copied(value):
+    """Return a copy of a plain value that shares no array, list or dictionary with it."""
+    match value:
+        case np.ndarray():
+            return value.copy()
+        case Tensor():
+            return Tensor(value.values.copy(), value.dtype)
+        case tuple() | list():
+            return type(value)(map(copied, value))
+        case dict():
+            return {key: copied(item) for key, item in value.items()}
+        case _:
+            return value
+
+
 def encode(value):
     """Write a plain value as text."""
     return json.dumps(to_json(value), separators=(",", ":"))

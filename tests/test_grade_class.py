@@ -183,7 +183,7 @@ def test_a_run_that_ends_between_the_notebook_and_its_score_is_caught_up_with(a_
     tally = grade_class.grade_class(tmp_path / "copy" / "submitted", STEM, places, workers=1)[STEM]
     assert (tally.graded, tally.before) == (0, 10)
     with Scores(STEM, places.gradebook) as scores:
-        assert scores.stored()["learner002"] == 10
+        assert scores.stored["learner002"] == 10
 
 
 def test_what_was_graded_with_another_release_is_graded_again(a_class, tmp_path):

@@ -224,3 +224,16 @@ def test_an_environment_that_holds_the_course_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(ROOT.parent))
     with pytest.raises(CourseError, match=r"would see .*; make an environment in"), Sandbox("ch04_attention"):
         pass
+
+
+def test_a_kernel_that_overlooked_us_is_asked_until_it_speaks(monkeypatch):
+    asked = []
+    kernel = LearnerKernel(boundary=None, seconds=60)
+    kernel.process = SimpleNamespace(is_alive=lambda: True)
+    kernel.client = SimpleNamespace(
+        next_published=lambda seconds: {"msg_type": "status"} if asked else None,
+        ask_who_it_is=lambda: asked.append(True),
+    )
+    monkeypatch.setattr("autograder.kernel.NUDGE_SECONDS", 0.01)
+    kernel.wait_until_it_answers()
+    assert asked

@@ -1,12 +1,14 @@
 """The probes note what they say, of functions on tensors and of modules; and the judge puts it into words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from autograder import draw
-from autograder.exercise import Case, Exercise
+from autograder.exercise import Case, Exercise, load_exercises
 from autograder.probes import (
     arguments_after,
     at_the_start,
@@ -242,3 +244,12 @@ def test_draws_are_what_they_say():
     assert draw.mask(rng, 50, 7, share=0.0).sum(-1).eq(1).all()
     with pytest.raises(ValueError, match="passed in order"):
         draw.module_case(rng, Scale, {"dropout": 0.0}, {})
+
+
+def test_a_reference_whose_modules_are_kept_answers_as_a_new_one_does():
+    exercise = load_exercises("ch08_encoder_decoder")["Transformer"]
+    seeds = [bytes([number]) * 32 for number in range(3)]
+    for seed in (*seeds, *seeds[::-1]):  # in an order in which every module is used again
+        kept = exercise.prepare(seed)
+        new = replace(exercise).prepare(seed)  # has made no module yet
+        assert encode([case.expected for case in kept.cases]) == encode([case.expected for case in new.cases])
