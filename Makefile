@@ -36,7 +36,7 @@ lab: setup       ## your own copies in work/, opened in JupyterLab
 grade: setup     ## grade your own copies in work/
 	$(BIN)/python -m autograder grade-work
 
-demo: setup      ## everything once: notebooks, book, a sample class graded
+demo: setup      ## everything once: notebooks, book, a sample class graded, a translator trained
 	$(BIN)/python -m autograder demo
 
 lint: setup      ## ruff
@@ -49,8 +49,9 @@ test: lint       ## what must stay true
 test-long: setup ## the same, whole
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-bench: setup     ## what grading costs, ours beside stock nbgrader
+bench: setup     ## what grading and training cost, ours beside stock
 	$(BIN)/python -m autograder bench
+	$(BIN)/python -m solutions.translator.bench
 
 clean:           ## removes what is generated and not committed; never work/
 	rm -rf _build autograder/submitted autograder/autograded autograder/feedback autograder/reports autograder/gradebook.db

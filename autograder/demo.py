@@ -17,11 +17,12 @@ from autograder.sample_class import LEARNERS, STEM, write_sample_class
 from autograder.sandbox import Sandbox
 
 SAMPLE = BUILD / "sample"
+SENTENCE = "your cat is a lovely cat"
 BIN = Path(sys.executable).parent
 
 
 def demo():
-    """Release the notebooks, build the book, grade the sample class, and say where everything lies."""
+    """Release the notebooks, build the book, grade the sample class, train a translator, and say where everything lies."""
     started = time.monotonic()
     step(1, "Notebooks from solutions/")
     for stem in chapters():
@@ -38,7 +39,9 @@ def demo():
     step(4, "python -m autograder grade")
     command = [sys.executable, "-m", "autograder", "grade", SAMPLE / "submitted", "--into", SAMPLE]
     run([*command, *sandbox_options()], show=r"(\d+/\d+) \[")
-    step(5, "The table; below it, where the report and the pages for learners are")
+    step(5, "A translator, trained from nothing (two or three minutes)")
+    train_translator()
+    step(6, "The table of the class; below it, where the report and the pages for learners are")
     print(f"\n{table(sample_rows())}\n")
     book, feedback = BUILD / "html" / "index.html", SAMPLE / "feedback" / "bruno" / STEM / f"{STEM}.html"
     report = SAMPLE / "reports" / STEM / "report.html"
@@ -49,6 +52,16 @@ def demo():
     print(f"  A feedback:    {feedback.relative_to(ROOT)}")
     print(f"Open any of them in a browser, for example with: python3 -m webbrowser -t {book.as_uri()}")
     print("Next: `make lab` opens your own copies of the notebooks, `make grade` grades them.")
+
+
+def train_translator():
+    """Train the small translator on the course's corpus, say how good it has become, and translate one sentence."""
+    folder = BUILD / "translator"
+    shutil.rmtree(folder, ignore_errors=True)
+    translator = [sys.executable, "-m", "solutions.translator"]
+    run([*translator, "train", "--into", folder], show=r"\b(\d0%)\||^(\w+: [\d.]+% of \d+ exactly right)")
+    said = [*translator, "translate", "--from", folder, SENTENCE]
+    print(f"      {SENTENCE}  ->  {subprocess.run(said, cwd=ROOT, capture_output=True, text=True).stdout.strip()}")
 
 
 def sandbox_options():
@@ -75,7 +88,7 @@ def sample_rows():
 
 
 def step(number, title):
-    print(f"\n[{number}/5] {title}", flush=True)
+    print(f"\n[{number}/6] {title}", flush=True)
 
 
 def run(command, show):
@@ -94,7 +107,7 @@ def run(command, show):
         matches = re.findall(show, line)
         if matches and matches[-1] != shown:
             shown = matches[-1]
-            print(f"      {' '.join(shown) if isinstance(shown, tuple) else shown}", flush=True)
+            print(f"      {' '.join(filter(None, shown)) if isinstance(shown, tuple) else shown}", flush=True)
     if process.wait():
         print("".join(lines[-40:]), file=sys.stderr)
         raise CourseError(f"{Path(command[0]).name} {command[1]} failed; the end of its output stands above")

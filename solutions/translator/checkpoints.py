@@ -1,0 +1,123 @@
+"""Everything that a training needs in order to go on as if nothing had happened, in one file, written whole or not at all."""
+
+import json
+import os
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+
+class CheckpointError(ValueError):
+    """A checkpoint cannot be read, does not fit, or could not be written; the message says what to do."""
+
+
+def save(path, tensors, about):
+    """Write tensors and what is to be known of them; until all is on the disk, the file that was there stays.
+
+    Args:
+        path: of the file.
+        tensors: dict[str, Tensor].
+        about: dict of what JSON can hold.
+
+    Raises:
+        CheckpointError: where the disk is full or cannot be written.
+    """
+    path = Path(path)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        save_file(kept, unfinished, metadata={"about": json.dumps(about)})
+        with open(unfinished, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except (OSError, SafetensorError) as error:
+        unfinished.unlink(missing_ok=True)
+        reason = getattr(error, "strerror", None) or error
+        kept = "; the last good checkpoint is kept" if path.exists() else ""
+        raise CheckpointError(f"{path} could not be written: {reason}{kept}") from None
+
+
+def load(path, device="cpu"):
+    """Read what `save` wrote.
+
+    Returns:
+        dict[str, Tensor], and what is known of them.
+
+    Raises:
+        CheckpointError: if there is no such file, or it is damaged.
+    """
+    if not Path(path).exists():
+        raise CheckpointError(f"there is no checkpoint {path}; `python -m solutions.translator train` makes one")
+    try:
+        with safe_open(path, framework="pt", device=str(device)) as file:
+            about = json.loads(file.metadata()["about"])
+            return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+    except (SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
+        raise CheckpointError(f"{path} is no checkpoint of this course, or a damaged one: {error}") from None
+
+
+def part(tensors, prefix):
+    """Return the tensors whose names begin so, without the beginning."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def weights_of(model):
+    """Return a model's weights by name, those that are tied under their first name only."""
+    return {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def put_weights(model, tensors, path):
+    """Give a model the weights of a checkpoint.
+
+    Raises:
+        CheckpointError: if they are another model's.
+    """
+    own, kept = dict(model.named_parameters()), part(tensors, "model.")
+    wrong = sorted(own.keys() ^ kept.keys()) or [name for name in own if own[name].shape != kept[name].shape]
+    if wrong:
+        raise CheckpointError(
+            f"{path} is a checkpoint of another model (they differ in {', '.join(wrong[:3])}{', ...' if len(wrong) > 3 else ''}); "
+            "give the settings that it was trained with, or another folder with --into"
+        )
+    with torch.no_grad():
+        for name, parameter in own.items():
+            parameter.copy_(kept[name])
+
+
+def optimizer_tensors(model, optimizer):
+    """Return an optimiser's state by the name of the parameter that it belongs to."""
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    return {
+        f"optimizer.{names[parameter]}.{key}": torch.as_tensor(value)
+        for parameter, state in optimizer.state.items()
+        for key, value in state.items()
+    }
+
+
+def put_optimizer_tensors(model, optimizer, tensors):
+    """Give an optimiser the state of a checkpoint."""
+    kept = part(tensors, "optimizer.")
+    for name, parameter in model.named_parameters():
+        state = {key: value for key, value in part(kept, f"{name}.").items() if "." not in key}
+        if state:
+            optimizer.state[parameter] = {
+                key: value.to(parameter.device) for key, value in state.items()
+            }
+
+
+def random_tensors():
+    """Return the state of every random generator that training draws from."""
+    states = {"random.cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states["random.cuda"] = torch.cuda.get_rng_state()
+    return states
+
+
+def put_random_tensors(tensors):
+    """Set the random generators as they were."""
+    torch.set_rng_state(tensors["random.cpu"].cpu())
+    if torch.cuda.is_available() and "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"].cpu())

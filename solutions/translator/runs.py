@@ -1,0 +1,155 @@
+"""A run is a folder: the tokenizers, the checkpoints, the finished model and what was seen on the way. Here it is made, and read again."""
+
+import importlib.util
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from solutions.ch08_encoder_decoder import Transformer
+from solutions.translator import checkpoints
+from solutions.translator.decoding import translate_ids
+from solutions.translator.model import Translator
+from solutions.translator.tokenizer import Tokenizer
+from solutions.translator.training import WEIGHTS, Training, make_batches
+
+OWN_MODEL = "model.py"  # the copy of a learner's module that a run keeps
+SHOWN = 3  # validation sentences that are translated at each look
+
+
+class RunError(ValueError):
+    """A run cannot be made or read as it was asked for; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a model: the arguments of the contract's Transformer but the vocabularies, and whether embeddings are shared."""
+
+    d_model: int = 256
+    num_heads: int = 4
+    num_encoder_layers: int = 3
+    num_decoder_layers: int = 3
+    d_ff: int = 1024
+    dropout: float = 0.1
+    norm_first: bool = True
+    tied: bool | str = False
+
+
+def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
+    """Make a model.
+
+    Args:
+        shape: Shape.
+        path: of a module with a class `Transformer` as chapter 8 asks for it; None for the course's own.
+
+    Raises:
+        RunError: if there is no such class, or it makes no module.
+    """
+    arguments = dict(shape.__dict__)
+    tied = arguments.pop("tied")
+    if path is None:
+        return Translator(src_vocab_size, tgt_vocab_size, **arguments, tied=tied)
+    spec = importlib.util.spec_from_file_location("my_transformer", path)
+    if spec is None or not Path(path).exists():
+        raise RunError(f"there is no Python file {path}; `python -m autograder export my_transformer` makes one")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        model = module.Transformer(src_vocab_size, tgt_vocab_size, **arguments)
+    except AttributeError as error:
+        raise RunError(f"{path} has no class Transformer ({error})") from error
+    if not isinstance(model, nn.Module):
+        raise RunError(f"Transformer in {path} makes {type(model).__name__}, not an nn.Module")
+    return model
+
+
+def prepare(folder, pairs, validation, shape, settings, vocab_size=None, model_path=None, team=None):
+    """Make a Training from pairs of sentences.
+
+    Args:
+        pairs, validation: lists of (source, target).
+        vocab_size: of a joint byte-pair encoding; None for whole words, for each language its own.
+        model_path: of a learner's module.
+
+    Returns:
+        Training; `run()` it.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizers = tokenizers_of(folder, pairs, vocab_size)
+    torch.manual_seed(settings.seed)
+    model = new_model(shape, tokenizers[0].vocab_size, tokenizers[1].vocab_size, model_path)
+    if model_path is not None:
+        shutil.copyfile(model_path, folder / OWN_MODEL)
+    ids = [
+        [tokenizer.encode([pair[side] for pair in some]) for side, tokenizer in enumerate(tokenizers)]
+        for some in (pairs, validation)
+    ]
+    batches, looked_at = (make_batches(*each, settings) for each in ids)
+
+    def show(seen):
+        sources = ids[1][0][:SHOWN]
+        found = translate_ids(training.model, sources)
+        return {
+            "translations": [
+                {"source": source, "reference": target, "translation": tokenizers[1].decode(words)}
+                for (source, target), words in zip(validation, found, strict=False)
+            ]
+        }
+
+    about = {"shape": shape.__dict__, "own_model": model_path is not None}
+    training = Training(model, batches, looked_at, settings, folder, show, about, team)
+    return training
+
+
+def tokenizers_of(folder, pairs, vocab_size):
+    """Return the tokenizers of a run: those that are there, or new ones."""
+    paths = folder / "source.json", folder / "target.json"
+    if all(path.exists() for path in paths):
+        return [Tokenizer.load(path) for path in paths]
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    if vocab_size is None:
+        made = [Tokenizer.words(side) for side in sides]
+    else:
+        made = [Tokenizer.byte_pairs(sides[0] + sides[1], vocab_size)] * 2
+    for path, tokenizer in zip(paths, made, strict=True):
+        tokenizer.save(path)
+    return made
+
+
+class FinishedRun:
+    """A trained translator.
+
+    Args:
+        folder: of the run.
+
+    Raises:
+        checkpoints.CheckpointError: if there is none, or it is damaged.
+    """
+
+    def __init__(self, folder, device=None):
+        self.folder = Path(folder)
+        path = self.folder / WEIGHTS
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        tensors, self.about = checkpoints.load(path, self.device)
+        self.source, self.target = (Tokenizer.load(self.folder / f"{side}.json") for side in ("source", "target"))
+        self.shape = Shape(**self.about["shape"])
+        own = self.folder / OWN_MODEL if self.about["own_model"] else None
+        self.model = new_model(self.shape, self.source.vocab_size, self.target.vocab_size, own).to(self.device).eval()
+        checkpoints.put_weights(self.model, tensors, path)
+
+    def translate(self, sentences, beam_size=1):
+        """Translate sentences; return them in the same order."""
+        found = translate_ids(self.model, self.source.encode(sentences), beam_size)
+        return [self.target.decode(ids) for ids in found]
+
+    def plain_model(self):
+        """Return the same model as chapter 8 builds it, which tells its attention weights."""
+        if self.about["own_model"]:
+            raise RunError("attention is shown for the course's own model, and this run has one of its own")
+        arguments = {name: value for name, value in self.about["shape"].items() if name != "tied"}
+        plain = Transformer(self.source.vocab_size, self.target.vocab_size, **arguments).eval()
+        plain.load_state_dict(self.model.state_dict())
+        return plain
