@@ -1,4 +1,4 @@
-"""The course's commands: `python -m autograder release | work | grade-work | grade | bench | demo`."""
+"""The course's commands: `python -m autograder release | work | grade-work | export | grade | bench | demo`."""
 
 import argparse
 import sys
@@ -17,6 +17,7 @@ def main(arguments=None):
     commands.add_parser("grade-work", help="grade the copies in work/").add_argument(
         "chapters", nargs="*", help="all that are there"
     )
+    add_export(commands)
     add_grade(commands)
     bench = commands.add_parser("bench", help="what grading costs, ours beside stock nbgrader")
     bench.add_argument(
@@ -35,6 +36,23 @@ def main(arguments=None):
     except KeyboardInterrupt:
         print("autograder: stopped; what is finished is kept", file=sys.stderr)
         return 130
+
+
+def add_export(commands):
+    """Add the options of `export`."""
+    export = commands.add_parser(
+        "export",
+        help="your Transformer as one module: what passes in work/ is yours, the rest the course's",
+        description="Collect what you wrote in work/, where it passes its checks, and the course's solutions elsewhere, into one "
+        "module that can be imported and trained. It says which is which, and why.",
+    )
+    export.add_argument("module", help="its name or path: my_transformer makes my_transformer.py in this folder")
+    export.add_argument("--force", action="store_true", help="write over a file of that name")
+    export.add_argument(
+        "--reference",
+        action="store_true",
+        help="the course's solutions alone, to compare with or to go on without work/",
+    )
 
 
 def add_grade(commands):
@@ -83,6 +101,10 @@ def run(options):
             from autograder.work import grade_work
 
             grade_work([require_chapter(stem) for stem in options.chapters])
+        case "export":
+            from autograder.export import export
+
+            export(options.module, options.force, options.reference)
         case "grade":
             sys.modules.setdefault(
                 "rfc3987_syntax", None
