@@ -219,8 +219,8 @@ def find_in_type(name, wanted, got):
         fits = isinstance(got, type(wanted))
         should = f"a {'torch tensor' if isinstance(wanted, Tensor) else 'NumPy array'} of {dtype_name(wanted)}"
     elif type(wanted) is float or type(wanted) is int:
-        fits = type(got) in (int, float) or (isinstance(got, np.ndarray | Tensor) and numbers(got).ndim == 0)
-        should = "a number"
+        fits = type(got) in (int, float)
+        should = "a Python number"
     else:
         fits = type(got) is type(wanted)
         should = article(type(wanted).__name__)
@@ -257,7 +257,7 @@ def find_in_values(name, wanted, got, *, numbers_shown):
     if isinstance(wanted, dict):
         return find_in_dictionary(name, wanted, got, entries_shown=numbers_shown)
     if not isinstance(wanted, np.ndarray | Tensor):
-        return None if same(wanted, got) else f"{name} is {got!r}, but should be {wanted!r}"[:300]
+        return None if same(wanted, got) else f"{name} is {value_text(got)}, but should be {value_text(wanted)}"[:300]
     wrong = ~close(wanted, got)
     if not wrong.any():
         return None
@@ -267,6 +267,17 @@ def find_in_values(name, wanted, got, *, numbers_shown):
     spot = f"{name.removeprefix('the ')}[{', '.join(map(str, place))}]" if place else name
     shown, should = apart(numbers(got)[place], numbers(wanted)[place])
     return f"{spot} is {shown}, but should be {should}; {name} is wrong {in_places(wrong)}"
+
+
+def value_text(value):
+    """Write a value that is no array; arrays within it by what they are."""
+    match value:
+        case list():
+            return f"[{', '.join(map(value_text, value))}]"
+        case np.ndarray() | Tensor():
+            return describe(value)
+        case _:
+            return repr(value)
 
 
 def find_in_dictionary(name, wanted, got, *, entries_shown):
@@ -417,7 +428,7 @@ def argument_text(name, value, shown):
         return f"{dtype}{name} of shape {array.shape}"
     if value is None or isinstance(value, int | float):
         return f"{name}={value}"
-    if isinstance(value, dict) and "script" in value:  # a model that stands in for a trained one
+    if isinstance(value, dict) and not value.keys().isdisjoint(("script", "stand_in")):  # a description of a model
         return name
     text = repr(value)
     return f"{name}={text}" if shown and len(text) <= 72 else name

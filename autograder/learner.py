@@ -10,7 +10,7 @@ from inspect import currentframe
 
 from autograder.course import VISIBLE
 from autograder.judge import judge
-from autograder.probes import live, observe
+from autograder.probes import live, observe, with_stand_ins
 from autograder.visible import read_visible_cases
 from autograder.wire import decode, encode
 
@@ -53,7 +53,7 @@ def check(exercise, hidden=False):
     print(f"{RED}✗ {first.title}{PLAIN}\n{message}")
     count = sum(verdict.passed for verdict in verdicts)
     remark = f'{count} of {len(verdicts)} cases pass. check("{exercise}").inputs holds the arguments of the case above.'
-    return Outcome(remark, live(decode(encode(case.inputs))))
+    return Outcome(remark, with_stand_ins(live(decode(encode(case.inputs)))))
 
 
 def verdicts_on(prepared, namespace, suspects=()):

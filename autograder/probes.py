@@ -137,6 +137,62 @@ def at_the_start(implementation, inputs):
     return {"noted": {"the table of its parameters": table, **shown}}
 
 
+def returned_number(implementation, inputs):
+    """Note the number that the function returns."""
+    return {"result": python_number(implementation(*inputs.values()))}
+
+
+def updated(implementation, inputs):
+    """Note what a training function returns, and how it has changed the model that it was given.
+
+    Changes are noted in float32: right answers clip by factors that differ by a millionth. What it returns is a result in float64 alone,
+    for a Python number does not say how many of its digits count.
+    """
+    model, optimizer, *others = with_stand_ins(inputs).values()
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    as_told = encode(plain(others))
+    returned = python_number(implementation(model, optimizer, *others))
+    noted = {
+        f"the change of {name}": (parameter.detach() - before[name]).float()
+        for name, parameter in model.named_parameters()
+    }
+    noted["the model's `training` afterwards"] = all(module.training for module in model.modules())
+    noted["the optimizer's learning rate afterwards"] = optimizer.param_groups[0]["lr"]
+    noted["whether src and tgt stay as they were"] = encode(plain(others)) == as_told
+    result = {"result": returned} if str(model.generator.weight.dtype) == "torch.float64" else {}
+    return {**result, "noted": noted}
+
+
+def searched(implementation, inputs):
+    """Note what a search returns that asks a table for log-probabilities."""
+    result = implementation(*with_stand_ins(inputs).values())
+    return {"result": [python_number(each) for each in result] if isinstance(result, list) else result}
+
+
+def searched_among_equals(implementation, inputs):
+    """Note how long and how likely the result of a search is, where several are equally right."""
+    result = searched(implementation, inputs)["result"]
+    step_log_probs, *_ = with_stand_ins(inputs).values()
+    vocab_size = inputs["step_log_probs"]["table"].shape[-1]
+    if not isinstance(result, list) or not all(type(each) is int and 0 <= each < vocab_size for each in result):
+        raise Unfit(f"returns {describe(result)}, not a list of ids")
+    ids = [inputs.get("bos_id", 1), *result, inputs.get("eos_id", 2)]
+    steps = [float(log_prob_after(step_log_probs, ids[:length])[ids[length]]) for length in range(1, len(ids))]
+    return {
+        "noted": {
+            "the number of words in the result": len(result),
+            "their log-probability": sum(steps[:-1]) + 0.0,
+            "the log-probability of the end after them": steps[-1],
+        }
+    }
+
+
+def log_prob_after(step_log_probs, prefix):
+    import torch
+
+    return step_log_probs(torch.tensor([prefix]))[0]
+
+
 def decoded(implementation, inputs):
     """Note what a decoding function makes of a model that follows a script, and how it treats that model.
 
@@ -145,8 +201,7 @@ def decoded(implementation, inputs):
     """
     import torch
 
-    told, *others = inputs.values()
-    model = scripted_model(told["script"], inputs.get("bos_id", 1), inputs.get("eos_id", 2)).train(told["train"])
+    model, *others = with_stand_ins(inputs).values()
     with torch.enable_grad():
         result = implementation(model, *others)
     return {
@@ -172,6 +227,10 @@ PROBES = {
         extremes,
         at_the_start,
         decoded,
+        returned_number,
+        updated,
+        searched,
+        searched_among_equals,
     )
 }
 
@@ -213,6 +272,103 @@ def module_of(implementation, inputs):
         for name, weight in weights.items():
             own[name].copy_(weight)
     return module.train(inputs.get("train", False))
+
+
+def with_stand_ins(inputs):
+    """Return the inputs with what stands in for a model, an optimizer or a function, made of its description.
+
+    A description is a dictionary: of a model `{"script", "train"}` (see `scripted_model`) or `{"stand_in": "translator", ...}` (see
+    `small_translator`), of its optimizer `{"stand_in": "optimizer", "name", "lr"}`, and of a function that gives log-probabilities
+    `{"stand_in": "table", "table"}` (see `table_reader`).
+    """
+    made = dict(inputs)
+    for name, value in inputs.items():
+        match value:
+            case {"script": script, "train": train}:
+                model = scripted_model(script, inputs.get("bos_id", 1), inputs.get("eos_id", 2))
+                made[name] = model.train(train)
+            case {"stand_in": "translator", **parts}:
+                made[name] = small_translator(**parts)
+            case {"stand_in": "optimizer", "name": kind, "lr": lr}:
+                made[name] = optimizer_of(made["model"], kind, lr)
+            case {"stand_in": "table", "table": table}:
+                made[name] = table_reader(table, inputs.get("bos_id", 1))
+    return made
+
+
+def optimizer_of(model, kind, lr):
+    import torch
+
+    return getattr(torch.optim, kind)(model.parameters(), lr=lr)
+
+
+def small_translator(weights, dropout=0.0, train=True, old_gradients=False):
+    """Return a model that is called as a Transformer is: each position of the target sees itself and the average word of the source.
+
+    Args:
+        weights: tensors by name, for `src_embedding`, `tgt_embedding` and `generator`.
+        dropout: before the generator.
+        train: the mode in which it comes.
+        old_gradients: whether its parameters have gradients already, as after an earlier step.
+    """
+    import torch
+
+    class Translator(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            (src_vocab_size, d_model), (tgt_vocab_size, _) = (
+                weights[f"{name}.weight"].shape for name in ("src_embedding", "tgt_embedding")
+            )
+            self.src_embedding = torch.nn.Embedding(src_vocab_size, d_model)
+            self.tgt_embedding = torch.nn.Embedding(tgt_vocab_size, d_model)
+            self.generator = torch.nn.Linear(d_model, tgt_vocab_size)
+            self.dropout = torch.nn.Dropout(dropout)
+
+        def encode(self, src):
+            return self.src_embedding(src)
+
+        def decode(self, tgt, memory, src):
+            words = (src != 0)[..., None]
+            average = (memory * words).sum(1, keepdim=True) / words.sum(1, keepdim=True)
+            return self.dropout(torch.tanh(self.tgt_embedding(tgt) + average))
+
+        def forward(self, src, tgt):
+            return self.generator(self.decode(tgt, self.encode(src), src))
+
+    model = Translator().to(weights["generator.weight"].dtype).train(train)
+    model.load_state_dict(weights)
+    if old_gradients:
+        for parameter in model.parameters():
+            parameter.grad = fixed_weights(parameter)
+    return model
+
+
+def table_reader(table, bos_id=1):
+    """Return a function that looks up the log-probabilities of the next word, always the same ones after the same prefix.
+
+    Args:
+        table: (lengths, rows, vocab_size). A prefix of n ids looks into the n-th of the lengths, or into the last one if it is longer. Its
+            row there is its ids, read as digits of a number in base 5, modulo rows.
+    """
+    import torch
+
+    def step_log_probs(prefixes):
+        if not (is_tensor(prefixes) and prefixes.dtype == torch.int64 and prefixes.ndim == 2):
+            raise TypeError(
+                f"step_log_probs takes prefixes, a (beam, len) tensor of int64, and is called with {describe(prefixes)}"
+            )
+        if prefixes.shape[1] == 0 or (prefixes[:, 0] != bos_id).any():
+            raise ValueError(f"step_log_probs takes prefixes that begin with bos_id, here {bos_id}")
+        part = table[min(prefixes.shape[1], len(table)) - 1]  # (rows, vocab_size)
+        return part[torch.tensor([row_of(ids) for ids in prefixes.tolist()], dtype=torch.int64)]
+
+    def row_of(ids):
+        number = 0
+        for each in ids:
+            number = (5 * number + each) % table.shape[1]
+        return number
+
+    return step_log_probs
 
 
 def scripted_model(script, bos_id=1, eos_id=2):
@@ -320,7 +476,10 @@ def device_labels():
             tensors = list(tensors_in([arguments, list(named.values())]))
             if name in ("__getitem__", "__setitem__", "copy_"):
                 tensors = tensors[:1]
-            labels = list(dict.fromkeys(self.of(each) for each in tensors if each.ndim or len(tensors) == 1))
+            counted = [each for each in tensors if each.ndim] or tensors
+            labels = list(dict.fromkeys(self.of(each) for each in counted))
+            if not any(each.ndim for each in counted) and len(labels) > 1:
+                labels.remove("cpu")
             if len(labels) > 1:
                 raise RuntimeError(f"Expected all tensors to be on the same device, but found {' and '.join(labels)}")
             return labels[0] if labels else "cpu"
@@ -335,6 +494,11 @@ def tensors_in(value):
     elif isinstance(value, tuple | list):
         for item in value:
             yield from tensors_in(item)
+
+
+def python_number(value):
+    """Return one of NumPy's numbers as Python's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def first_of(result):

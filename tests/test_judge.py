@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from autograder.exercise import PUBLIC_SEED, load_exercises
 from autograder.judge import judge
@@ -189,3 +190,14 @@ def test_what_it_calls_and_fails_itself_is_named(suspects, words):
     prepared = load_exercises("ch04_attention")["softmax"].prepare(b"any", visible=True)
     verdicts = judge(prepared, [{} for _ in prepared.cases], suspects)
     assert all(verdict.message.endswith(words) for verdict in verdicts)
+
+
+def test_a_number_may_be_one_of_numpys_and_no_tensor():
+    training = load_exercises("ch09_training")
+    rate, search = (training[name].prepare(PUBLIC_SEED, True) for name in ("noam_rate", "beam_search"))
+    right = training["noam_rate"].reference
+    assert all(verdict.passed for verdict in judged(rate, lambda *told: np.float64(right(*told))))
+    message = judged(rate, lambda *told: torch.tensor(right(*told)))[0].message
+    assert "the result is a torch tensor of float32 and shape (), but should be a Python number." in message
+    message = judged(search, lambda *told: [torch.tensor(4)])[0].message
+    assert "the result is [a torch tensor of int64 and shape ()], but should be [" in message

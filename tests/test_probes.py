@@ -253,3 +253,80 @@ def test_a_reference_whose_modules_are_kept_answers_as_a_new_one_does():
         kept = exercise.prepare(seed)
         new = replace(exercise).prepare(seed)  # has made no module yet
         assert encode([case.expected for case in kept.cases]) == encode([case.expected for case in new.cases])
+
+
+def searching_case(table, **arguments):
+    return plain({"step_log_probs": {"stand_in": "table", "table": torch.tensor(table)}, **arguments})
+
+
+def test_a_table_is_read_by_prefix():
+    log_probs = [[[0.0, -9.0, -5.0, -1.0], [-3.0, -9.0, -1.0, -2.0]]]  # after an even number, and after an odd one
+
+    def follow_the_likeliest(step_log_probs, bos_id):
+        ids = [bos_id]
+        while len(ids) < 5 and ids[-1] != 2:
+            ids.append(int(step_log_probs(torch.tensor([ids]))[0].argmax()))
+        return np.array(ids[1:]).tolist()
+
+    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=1)) == {"result": [2]}
+    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=0)) == {"result": [0, 0, 0, 0]}
+    told = observe("searched_among_equals", follow_the_likeliest, searching_case(log_probs, bos_id=0))["noted"]
+    assert list(told.values()) == [4, 0.0, -5.0]
+    told = observe("searched_among_equals", lambda *_: torch.tensor([1]), searching_case(log_probs))
+    assert told == {"unfit": "returns a torch tensor of int64 and shape (1,), not a list of ids"}
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "sentence"),
+    [
+        ([[1, 3]], "takes prefixes, a (beam, len) tensor of int64, and is called with a list of 1"),
+        (torch.tensor([1, 3]), "is called with a torch tensor of int64 and shape (2,)"),
+        (torch.tensor([[1.0]]), "is called with a torch tensor of float32 and shape (1, 1)"),
+        (torch.tensor([[1, 3], [3, 3]]), "takes prefixes that begin with bos_id, here 1"),
+    ],
+)
+def test_a_table_says_how_it_wants_to_be_asked(prefixes, sentence):
+    told = observe("searched", lambda step_log_probs: step_log_probs(prefixes), searching_case([[[0.0, 0.0]]]))
+    assert sentence in told["raised"]["message"]
+
+
+def training_case(dtype=torch.float64, **parts):
+    rng = np.random.default_rng(0)
+    shapes = {"src_embedding": (6, 2), "tgt_embedding": (5, 2), "generator": (5, 2)}
+    weights = {f"{name}.weight": draw.normal(rng, *shape, dtype=dtype) for name, shape in shapes.items()}
+    weights["generator.bias"] = draw.normal(rng, 5, dtype=dtype)
+    optimizer = {"stand_in": "optimizer", "name": "SGD", "lr": 0.5}
+    model = {"stand_in": "translator", "weights": weights, **parts}
+    return plain({"model": model, "optimizer": optimizer, "src": torch.tensor([[4, 5]]), "tgt": torch.tensor([[1, 4]])})
+
+
+def test_an_update_is_noted_as_what_it_changes():
+    def raise_the_bias(model, optimizer, src, tgt):
+        model.train()
+        assert model(src, tgt).shape == (1, 2, 5)
+        optimizer.zero_grad()
+        model.generator.bias.sum().backward()
+        optimizer.step()
+        return np.float64(3)
+
+    told = observe("updated", raise_the_bias, training_case(train=False, old_gradients=True))
+    assert told["result"] == 3
+    noted = told["noted"]
+    assert noted["the change of generator.bias"].values.tolist() == [-0.5] * 5
+    assert not noted["the change of src_embedding.weight"].values.any()
+    assert list(noted.values())[-3:] == [True, 0.5, True]
+    assert "result" not in observe("updated", raise_the_bias, training_case(torch.float32))
+
+
+def test_an_update_tells_what_it_should_have_left():
+    def careless(model, optimizer, src, tgt):
+        model.train()
+        model.dropout.eval()
+        optimizer.param_groups[0]["lr"] = 0.1
+        src += 1
+        optimizer.step()
+        return 1.0
+
+    noted = observe("updated", careless, training_case(old_gradients=True))["noted"]
+    assert list(noted.values())[-3:] == [False, 0.1, False]
+    assert noted["the change of generator.bias"].values.all()
