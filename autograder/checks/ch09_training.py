@@ -674,10 +674,10 @@ NOAM = Exercise(
         Case("the highest rate", rate_case(1, 1), probe=returned_number),
         Case("early in the warm-up", rate_case(0.01, 0.2), probe=returned_number, visible=False, weight=2),
         Case("soon after the warm-up", rate_case(1.1, 1.4), probe=returned_number, visible=False, weight=2),
-        Case("late", rate_case(40, 900), probe=returned_number, visible=False),
-        Case("step 0", first_steps(0), probe=returned_number, visible=False),
-        Case("step 2", first_steps(2), probe=returned_number, visible=False),
-        Case("the peak", rate_case(1, 1), probe=returned_number, visible=False),
+        Case("long after the warm-up", rate_case(40, 900), probe=returned_number, visible=False),
+        Case("before the first step", first_steps(0), probe=returned_number, visible=False),
+        Case("the second step of all", first_steps(2), probe=returned_number, visible=False),
+        Case("at the peak of the curve", rate_case(1, 1), probe=returned_number, visible=False),
     ),
     misconceptions=(
         Misconception(
@@ -1038,7 +1038,7 @@ TRAIN = Exercise(
         Misconception(
             "the gradients of the last step are gone by themselves",
             step_with(clear=leave_gradients),
-            "`backward()` adds to what stands in `grad` already. Is there anything left from the step before?",
+            "What `backward()` finds is added to what stands in `grad` already. Is there anything left from the step before?",
         ),
         Misconception(
             "gradients may have any length",
@@ -1564,7 +1564,11 @@ BEAM = Exercise(
             search_case(first_end_wins, end=1.0, **penalty(4.0, 3, 7)),
             probe=searched,
         ),
-        Case("words that cannot follow", search_case(greedy, impossible=0.4, **sizes(2, 6)), probe=searched),
+        Case(
+            "words that cannot follow",
+            search_case(greedy, multiplied, right=[likeliest], impossible=0.4, **penalty(1.0, 2, 6)),
+            probe=searched,
+        ),
         Case(
             "other ids for beginning and end",
             search_case(ids_1_and_2, bos_id=3, eos_id=0, beam_size=2, max_len=6),
@@ -1663,7 +1667,7 @@ BEAM = Exercise(
         Case("a sentence of no words", search_case(first_end=7.0, **sizes(4, 6)), probe=searched, visible=False),
         Case(
             "half of the words cannot follow",
-            search_case(greedy, vocab_size=9, impossible=0.5, **sizes(3, 7)),
+            search_case(greedy, multiplied, right=[likeliest], vocab_size=9, impossible=0.5, **penalty(1.0, 3, 7)),
             probe=searched,
             visible=False,
         ),
