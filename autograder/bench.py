@@ -75,7 +75,9 @@ def bench(stems=STEMS, count=COUNT, repeats=REPEATS, growth=GROWTH):
             start = first.seconds - first.count * each
             print(f"  each further one takes {each:.3f} s, so {1 / each:.1f} a second; the start takes {start:.1f} s")
             rate = statistics.median(run.count / run.seconds for run in runs["stock"])
-            print(f"  with {last.count} submissions, ours grades {last.count / last.seconds / rate:.1f} times as many a second as stock")
+            print(
+                f"  with {last.count} submissions, ours grades {last.count / last.seconds / rate:.1f} times as many a second as stock"
+            )
 
 
 def spread(values):

@@ -33,7 +33,9 @@ WORDS = [("one", "uno"), ("two", "due"), ("red", "rosso"), ("blue", "blu"), ("ca
 
 def toy_pairs(count=200, seed=0):
     rng = torch.Generator().manual_seed(seed)
-    chosen = [torch.randint(6, (int(torch.randint(1, 7, (), generator=rng)),), generator=rng).tolist() for _ in range(count)]
+    chosen = [
+        torch.randint(6, (int(torch.randint(1, 7, (), generator=rng)),), generator=rng).tolist() for _ in range(count)
+    ]
     return [tuple(" ".join(WORDS[each][side] for each in some) for side in (0, 1)) for some in chosen]
 
 
@@ -73,7 +75,9 @@ def test_the_loss_and_its_gradients_are_pytorch_s(smoothing, rows, monkeypatch):
     generator, hidden = nn.Linear(6, 11).double(), torch.randn(23, 6, dtype=torch.float64, requires_grad=True)
     expected = torch.randint(0, 11, (23,))
     ours = losses.projected_loss(hidden, generator, expected, PAD, smoothing)
-    theirs = functional.cross_entropy(generator(hidden), expected, ignore_index=PAD, label_smoothing=smoothing, reduction="sum")
+    theirs = functional.cross_entropy(
+        generator(hidden), expected, ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
+    )
     assert torch.allclose(ours, theirs)
     leaves = [hidden, *generator.parameters()]
     for one, other in zip(torch.autograd.grad(3 * ours, leaves), torch.autograd.grad(3 * theirs, leaves), strict=True):
@@ -222,8 +226,19 @@ def test_two_processes_learn_what_one_does(tmp_path):
         "if dist.is_initialized():\n    dist.destroy_process_group()\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    two = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script, tmp_path / "two"]
-    subprocess.run([sys.executable, script, tmp_path / "one"], env=environment, check=True, stderr=subprocess.DEVNULL, timeout=200)
+    two = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        script,
+        tmp_path / "two",
+    ]
+    subprocess.run(
+        [sys.executable, script, tmp_path / "one"], env=environment, check=True, stderr=subprocess.DEVNULL, timeout=200
+    )
     subprocess.run(two, env=environment, check=True, stderr=subprocess.DEVNULL, timeout=200)
     assert np.allclose(*(seen_losses(tmp_path / name) for name in ("one", "two")), rtol=1e-4)
 

@@ -54,10 +54,14 @@ def parser():
     add.add_argument("--model", help="a file with a class Transformer of your own; see `python -m autograder export`")
     add.add_argument("--threads", type=int, help="of this process; as many as there are cores, if nothing is said")
     for field in (*dataclasses.fields(Shape), *dataclasses.fields(Settings)):
-        add.add_argument(f"--{field.name.replace('_', '-')}", type=reader_of(field), metavar="X", help=f"instead of {field.default}")
+        add.add_argument(
+            f"--{field.name.replace('_', '-')}", type=reader_of(field), metavar="X", help=f"instead of {field.default}"
+        )
     translating = commands.add_parser("translate", help="translate sentences, or the lines of a pipe")
     translating.add_argument("sentences", nargs="*")
-    translating.add_argument("--attention", metavar="FILE.svg", help="draw where the model looked while it wrote the first one")
+    translating.add_argument(
+        "--attention", metavar="FILE.svg", help="draw where the model looked while it wrote the first one"
+    )
     evaluating = commands.add_parser("evaluate", help="BLEU, chrF and exact matches")
     add_text(evaluating, "")
     for each in (translating, evaluating):
@@ -69,7 +73,9 @@ def parser():
 
 def add_text(command, prefix):
     """Add the options that name a parallel text."""
-    command.add_argument(f"--{prefix}source", metavar="FILE", help="one sentence a line, or source, tab, target; plain or gzipped")
+    command.add_argument(
+        f"--{prefix}source", metavar="FILE", help="one sentence a line, or source, tab, target; plain or gzipped"
+    )
     command.add_argument(f"--{prefix}target", metavar="FILE", help="its translations, line by line")
 
 
@@ -77,7 +83,13 @@ def reader_of(field):
     """Return what reads an option's value."""
     if isinstance(field.default, bool) or field.name == "tied":
         return lambda text: {"true": True, "false": False}.get(text.lower(), text)
-    return type(field.default) if isinstance(field.default, int | float | str) else float if field.name == "minutes" else int
+    return (
+        type(field.default)
+        if isinstance(field.default, int | float | str)
+        else float
+        if field.name == "minutes"
+        else int
+    )
 
 
 def train(options):
@@ -90,16 +102,22 @@ def train(options):
         preset = {name: value for name, value in preset.items() if name != "minutes"}
     chosen = preset | given
     shape, settings = (
-        kind(**{field.name: chosen[field.name] for field in dataclasses.fields(kind) if field.name in chosen}) for kind in (Shape, Settings)
+        kind(**{field.name: chosen[field.name] for field in dataclasses.fields(kind) if field.name in chosen})
+        for kind in (Shape, Settings)
     )
     if options.threads:
         torch.set_num_threads(options.threads)
     team = Team()
     tell = print if team.rank == 0 else lambda *_, **__: None
     pairs, validation = texts(options, tell)
-    training = prepare(options.folder, pairs, validation, shape, settings, chosen.get("vocab") or None, options.model, team)
+    training = prepare(
+        options.folder, pairs, validation, shape, settings, chosen.get("vocab") or None, options.model, team
+    )
     weights = sum(parameter.numel() for parameter in training.model.parameters())
-    tell(f"{len(pairs):,} pairs, {weights:,} weights, {training.device}, {torch.get_num_threads()} threads: {options.folder}", file=sys.stderr)
+    tell(
+        f"{len(pairs):,} pairs, {weights:,} weights, {training.device}, {torch.get_num_threads()} threads: {options.folder}",
+        file=sys.stderr,
+    )
     loss = training.run()
     tell(f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}", file=sys.stderr)
     if team.rank == 0 and not options.source:
@@ -117,7 +135,9 @@ def texts(options, tell):
         return pairs, read_pairs(options.validation_source, options.validation_target)
     held_out = min(1000, len(pairs) // 20)
     if not held_out:
-        raise RunError(f"{len(pairs)} pairs are too few to hold any out for validation; name some with --validation-source")
+        raise RunError(
+            f"{len(pairs)} pairs are too few to hold any out for validation; name some with --validation-source"
+        )
     return pairs[held_out:], pairs[:held_out]
 
 
@@ -156,8 +176,7 @@ def evaluate(options):
         return
     sources, references = zip(*read_pairs(options.source, options.target), strict=True)
     translations = run.translate(sources, options.beam)
-    for score in (evaluation.bleu(translations, references), evaluation.chrf(translations, references)):
-        print(score)
+    print(f"BLEU {evaluation.bleu(translations, references)}\nchrF {evaluation.chrf(translations, references)}")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,14 @@ BATCH, LENGTH = 64, 32
 FILLS = {"full": 1.0, "62 % filled": 0.62}
 ROUNDS = 7
 DECODED = (32, 128)  # sentences, words of each
-SIZE = {"d_model": D_MODEL, "num_heads": HEADS, "num_encoder_layers": LAYERS, "num_decoder_layers": LAYERS, "d_ff": D_FF, "dropout": DROPOUT}
+SIZE = {
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "num_encoder_layers": LAYERS,
+    "num_decoder_layers": LAYERS,
+    "d_ff": D_FF,
+    "dropout": DROPOUT,
+}
 
 
 class Stock(nn.Module):
@@ -46,7 +53,11 @@ class Stock(nn.Module):
     def forward(self, src, tgt):
         """Score every word at every position: (batch, tgt_len, vocab_size)."""
         mask = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1], device=tgt.device).isinf()
-        padding = {"src_key_padding_mask": src == PAD, "memory_key_padding_mask": src == PAD, "tgt_key_padding_mask": tgt == PAD}
+        padding = {
+            "src_key_padding_mask": src == PAD,
+            "memory_key_padding_mask": src == PAD,
+            "tgt_key_padding_mask": tgt == PAD,
+        }
         x = self.transformer(
             self.embed(src, self.src_embedding), self.embed(tgt, self.tgt_embedding), tgt_mask=mask, **padding
         )
@@ -128,8 +139,13 @@ def timed(device, function, *arguments):
 def bench_training(device, rounds=ROUNDS):
     """Measure tokens a second of all ways, and print the table."""
     peak = {"fp32": peak_flops(device, torch.float32), "bf16": peak_flops(device, torch.bfloat16)}
-    print("\nTraining: batch 64, length 32, d_model 256, 3+3 layers, vocabulary 8,000, dropout 0.1; words of both sides a second")
-    print("  one matrix product reaches " + ", ".join(f"{value / 1e9:,.0f} GFLOP/s in {name}" for name, value in peak.items()))
+    print(
+        "\nTraining: batch 64, length 32, d_model 256, 3+3 layers, vocabulary 8,000, dropout 0.1; words of both sides a second"
+    )
+    print(
+        "  one matrix product reaches "
+        + ", ".join(f"{value / 1e9:,.0f} GFLOP/s in {name}" for name, value in peak.items())
+    )
     ways = [(name, precision) for precision in ("fp32", "bf16") for name in MAKERS]
     runners = {way: Runner(*way, device) for way in ways}
     for label, fill in FILLS.items():
@@ -148,7 +164,9 @@ def bench_training(device, rounds=ROUNDS):
             ratio = statistics.median(one / other for one, other in zip(base, seconds[way], strict=True))
             part = flops() / middle / peak[way[1]] if fill == 1 else None
             share = f", {part:.0%} of the peak" if part else ""
-            print(f"    {way[0]:15} {way[1]}  {words / middle:>10,.0f}   {ratio:5.2f} times nn.Transformer in fp32{share}")
+            print(
+                f"    {way[0]:15} {way[1]}  {words / middle:>10,.0f}   {ratio:5.2f} times nn.Transformer in fp32{share}"
+            )
 
 
 def flops():
@@ -184,7 +202,9 @@ def bench_decoding(device, rounds=3):
     seconds = {name: [timed(device, write, way) for _ in range(rounds)] for name, way in ways.items()}
     with_cache, without = (statistics.median(seconds[name]) for name in ways)
     print(f"\nDecoding: {sentences} sentences, {words} words each")
-    print(f"  with a cache {sentences * words / with_cache:,.0f} words a second, without {sentences * words / without:,.0f}: {without / with_cache:.1f} times as fast")
+    print(
+        f"  with a cache {sentences * words / with_cache:,.0f} words a second, without {sentences * words / without:,.0f}: {without / with_cache:.1f} times as fast"
+    )
 
 
 def memory_of(name, precision):

@@ -103,9 +103,7 @@ def put_optimizer_tensors(model, optimizer, tensors):
     for name, parameter in model.named_parameters():
         state = {key: value for key, value in part(kept, f"{name}.").items() if "." not in key}
         if state:
-            optimizer.state[parameter] = {
-                key: value.to(parameter.device) for key, value in state.items()
-            }
+            optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}
 
 
 def random_tensors():

@@ -159,14 +159,19 @@ def beam(model, src, beam_size, max_len, length_penalty=0.6):
         ranked = ranked.masked_fill(words == EOS, -torch.inf)
         log_probs, kept = ranked.topk(beam_size) if ranked.shape[1] >= beam_size else padded_topk(ranked, beam_size)
         parents, words = parents.gather(1, kept), words.gather(1, kept)
-        written = torch.cat([written.gather(1, parents[:, :, None].expand(-1, -1, written.shape[2])), words[:, :, None]], 2)
+        written = torch.cat(
+            [written.gather(1, parents[:, :, None].expand(-1, -1, written.shape[2])), words[:, :, None]], 2
+        )
         largest = log_probs[:, 0] / normaliser(max_len - 1, length_penalty)
         over |= torch.tensor([each[0] for each in best]) >= largest.cpu()
         if over.all():
             break
         next_word.choose_written((parents + beam_size * torch.arange(batch, device=device)[:, None]).flatten())
         ids = words.flatten()
-    return [words if score > -float("inf") else best_living(written[row], log_probs[row]) for row, (score, words) in enumerate(best)]
+    return [
+        words if score > -float("inf") else best_living(written[row], log_probs[row])
+        for row, (score, words) in enumerate(best)
+    ]
 
 
 def padded_topk(ranked, beam_size):

@@ -6,7 +6,6 @@ gradient are computed on the spot, and only the gradient with respect to the fea
 """
 
 import torch
-from torch.nn import functional
 
 ROWS = 512  # positions that are scored at a time on a CPU
 ROWS_ON_A_GPU = 8192

@@ -21,7 +21,9 @@ from torch.nn import functional
 from solutions.ch08_encoder_decoder import Transformer, sinusoidal_positions
 from solutions.translator.loss import projected_loss
 
-ROUND_TO = 8  # rows of the last matrix product are a multiple: ragged shapes make bfloat16 on a CPU slow, and its memory grow
+ROUND_TO = (
+    8  # rows of the last matrix product are a multiple: ragged shapes make bfloat16 on a CPU slow, and its memory grow
+)
 
 
 class Translator(Transformer):
@@ -150,7 +152,9 @@ class Translator(Transformer):
         x = self.embed(ids[:, None], self.tgt_embedding, since=cache.length)
         for layer, (written, memory) in zip(self.decoder, cache.layers, strict=True):
             x = self.residual(
-                x, layer.norm_1, lambda x, layer=layer, written=written: look_back(layer.self_attention, x, written, cache.length)
+                x,
+                layer.norm_1,
+                lambda x, layer=layer, written=written: look_back(layer.self_attention, x, written, cache.length),
             )
             x = self.residual(
                 x,

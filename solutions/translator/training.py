@@ -313,7 +313,11 @@ class Training:
         if self.team.size > 1:  # every process draws its own random numbers
             states = [None] * self.team.size
             dist.all_gather_object(states, checkpoints.random_tensors())
-            random = {f"{self.rank_name(rank)}{name}": each for rank, state in enumerate(states) for name, each in state.items()}
+            random = {
+                f"{self.rank_name(rank)}{name}": each
+                for rank, state in enumerate(states)
+                for name, each in state.items()
+            }
         else:
             random = {f"{self.rank_name(0)}{name}": each for name, each in checkpoints.random_tensors().items()}
         if self.team.rank:
@@ -351,7 +355,9 @@ class Training:
         ours = {"settings": asdict(self.settings), "team": self.team.size, **self.about}
         changed = [name for name, value in ours.items() if about.get(name) != json.loads(json.dumps(value))]
         changed += [
-            name for name, value in asdict(self.settings).items() if "settings" in changed and about["settings"].get(name) != value
+            name
+            for name, value in asdict(self.settings).items()
+            if "settings" in changed and about["settings"].get(name) != value
         ]
         if changed:
             raise checkpoints.CheckpointError(
@@ -418,7 +424,9 @@ def told_of_memory(folder):
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         text = str(error)
         if isinstance(error, TrainingError) or not (
-            isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in text or "not enough memory" in text
+            isinstance(error, torch.OutOfMemoryError | MemoryError)
+            or "can't allocate memory" in text
+            or "not enough memory" in text
         ):
             raise
         raise TrainingError(
