@@ -528,6 +528,11 @@ LOSS = Exercise(
             "Logits may be any numbers. How many softmaxes lie between them and your logarithm?",
         ),
         Misconception(
+            "a softmax goes along the sentence",
+            loss_with(log_probs=lambda logits: logits.log_softmax(dim=1)),
+            "Add up the probabilities of all words at one position: they should make 1. Along which axis do yours?",
+        ),
+        Misconception(
             "the logarithm may follow later",
             loss_with(log_probs=lambda logits: logits.softmax(dim=-1).log()),
             "For logits far apart a softmax rounds to 0, and what is the logarithm of that? Which function does both at once?",
@@ -1134,6 +1139,11 @@ TRAIN = Exercise(
             "the decoder should say what it reads",
             step_with(pair=pair_of_the_same),
             "At each position your decoder reads the very word that it is asked for. What do the two results of exercise 1 stand for?",
+        ),
+        Misconception(
+            "nothing need be cut",
+            step_with(pair=pair_whole),
+            "The decoder reads the whole target, and at each position the very word that it is asked for. What was exercise 1 for?",
         ),
         Misconception(
             "the decoder reads what comes and says what was",
