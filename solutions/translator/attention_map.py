@@ -17,7 +17,8 @@ def cross_attention(model, source, target):
         source, target: lists of int, without special ids.
 
     Returns:
-        (layers, heads, written, src_len) float: row t is where the model looked before it wrote target word t; the last row, before `<eos>`.
+        (layers, heads, written, src_len) float: row t is where the model looked before it wrote target word t; the last row, before
+        `<eos>`.
     """
     seen = []
 

@@ -202,9 +202,8 @@ def bench_decoding(device, rounds=3):
     seconds = {name: [timed(device, write, way) for _ in range(rounds)] for name, way in ways.items()}
     with_cache, without = (statistics.median(seconds[name]) for name in ways)
     print(f"\nDecoding: {sentences} sentences, {words} words each")
-    print(
-        f"  with a cache {sentences * words / with_cache:,.0f} words a second, without {sentences * words / without:,.0f}: {without / with_cache:.1f} times as fast"
-    )
+    rates = [f"{sentences * words / each:,.0f}" for each in (with_cache, without)]
+    print(f"  with a cache {rates[0]} words a second, without {rates[1]}: {without / with_cache:.1f} times as fast")
 
 
 def memory_of(name, precision):

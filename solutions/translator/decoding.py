@@ -1,7 +1,7 @@
 """Translate many sentences at once: greedy or beam search, with the cache of `solutions.translator.model` where the model has one.
 
-A learner's own Transformer has `encode`, `decode` and `generator` only; then every further word reads the whole target again, and the result
-is the same.
+A learner's own Transformer has `encode`, `decode` and `generator` only; then every further word reads the whole target again, and the
+result is the same.
 """
 
 import contextlib

@@ -30,8 +30,8 @@ class Translator(Transformer):
     """The contract's Transformer, fast. Arguments, parameters and results are those of `solutions.ch08_encoder_decoder.Transformer`.
 
     Args:
-        tied: True gives the generator the target's embedding as its weight; "all" shares it with the source's embedding, too, which needs one
-            vocabulary for both languages.
+        tied: True gives the generator the target's embedding as its weight; "all" shares it with the source's embedding, too, which needs
+            one vocabulary for both languages.
     """
 
     def __init__(self, src_vocab_size, tgt_vocab_size, *arguments, tied=False, **named):
@@ -46,7 +46,7 @@ class Translator(Transformer):
         self.rate = self.dropout.p
 
     def initialise(self):
-        """Draw the weights so that every layer keeps the size of what it is given (Glorot and Bengio 2010), embeddings so that they have size 1."""
+        """Draw the weights so that every layer keeps the size of what it is given (Glorot and Bengio 2010)."""
         for name, parameter in self.named_parameters():
             if parameter.ndim > 1 and "embedding" not in name:
                 nn.init.xavier_uniform_(parameter)
@@ -265,7 +265,8 @@ def normalised(norm, x):
 def dropped(x, rate):
     """Set numbers to 0 with a probability, and make the others larger by as much.
 
-    On a CPU one draw of 64 bits serves eight numbers; the rate is then a multiple of 1/256 (0.1 becomes 26/256), and the scale goes with it.
+    On a CPU one draw of 64 bits serves eight numbers; the rate is then a multiple of 1/256, such as 26/256 for 0.1, and the scale
+    goes with it.
     """
     if x.device.type != "cpu":
         return functional.dropout(x, rate)

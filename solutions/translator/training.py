@@ -1,6 +1,7 @@
 """The training loop: from batches to a model that translates, on one device or several, and from wherever it was interrupted.
 
-Start it with `python -m solutions.translator train`, or on several devices with `torchrun --nproc-per-node N -m solutions.translator train`.
+Start it with `python -m solutions.translator train`, or on several devices with
+`torchrun --nproc-per-node N -m solutions.translator train`.
 """
 
 import contextlib
