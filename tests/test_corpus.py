@@ -619,6 +619,38 @@ def test_every_tag_that_a_word_asks_for_exists():
         assert word.tags <= known, (word.english, word.tags - known)
 
 
+FEMININE = set(  # of the nouns that end neither in -o nor in -a
+    [
+        "madre",
+        "moglie",
+        "attrice",
+        "volpe",
+        "tigre",
+        "carne",
+        "chiave",
+        "canzone",
+        "lezione",
+        "stazione",
+        "torre",
+        "città",
+        "università",
+    ]
+)
+
+
+def test_genders_and_plurals_are_those_of_their_endings():
+    for noun in NOUNS.values():
+        one, several = noun.italian
+        gender = "m" if one[-1] == "o" else "f" if one[-1] == "a" else "f" if one in FEMININE else "m"
+        if one not in {"collega", "problema", "foto"}:
+            assert noun.gender[0] == gender, one
+        if several and one not in {"uovo", "foto", "zoo", "re"} and one[-1] in "oae":
+            assert several[-1] == ("e" if one[-1] == "a" and noun.gender[0] == "f" else "i"), several
+        elif several and one != "uovo":
+            assert several == one
+        assert noun.gender[0] == noun.gender[1] or one == "uovo"
+
+
 def test_names_are_not_words_of_another_kind():
     assert not set(NAMES) & (set(NOUNS) | set(ADJECTIVES))
     assert Words() + said("a", "b") == said("a", "b")
