@@ -215,7 +215,6 @@ for word, feature in {
     "buon": ("m", False),
 }.items():
     DESCRIBING[word].add(feature)
-DESCRIBING["bell'"].add(("f", False))
 ESSERE = {"è": False, "era": False, "sarà": False, "sono": True, "erano": True, "saranno": True}
 THIRD = {
     forms[person]: person == 4

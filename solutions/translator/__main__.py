@@ -19,11 +19,13 @@ FOLDER = Path(__file__).resolve().parents[2] / "work" / "translator"
 PRESETS = {
     "small": {  # the course's own corpus, on a laptop in a minute or two
         "d_model": 128, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2, "d_ff": 512, "dropout": 0.0,
-        "tokens": 1024, "learning_rate": 1.5e-3, "warmup": 200, "smoothing": 0.0, "steps": 3000, "look_every": 500,
+        "tokens": 1024, "learning_rate": 2e-3, "warmup": 200, "smoothing": 0.0, "steps": 4000, "minutes": 2.7,
+        "look_every": 500, "precision": "auto",
     },
     "captions": {  # 29,000 image captions, on a laptop in minutes
         "d_model": 256, "num_heads": 4, "num_encoder_layers": 3, "num_decoder_layers": 3, "d_ff": 512, "dropout": 0.15, "tied": "all",
-        "tokens": 2048, "learning_rate": 2e-3, "warmup": 400, "smoothing": 0.1, "minutes": 10.0, "look_every": 500, "vocab": 6000,
+        "tokens": 2048, "learning_rate": 2e-3, "warmup": 400, "smoothing": 0.1, "minutes": 10.0, "look_every": 500,
+        "precision": "auto", "vocab": 6000,
     },
 }  # fmt: skip
 
@@ -107,6 +109,7 @@ def train(options):
     )
     if options.threads:
         torch.set_num_threads(options.threads)
+    settings = dataclasses.replace(settings, precision=known(settings.precision))
     team = Team()
     tell = print if team.rank == 0 else lambda *_, **__: None
     pairs, validation = texts(options, tell)
@@ -122,6 +125,14 @@ def train(options):
     tell(f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}", file=sys.stderr)
     if team.rank == 0 and not options.source:
         report_splits(FinishedRun(options.folder))
+
+
+def known(precision):
+    """Return the precision of matrix products: "auto" is bfloat16 where the processor has instructions for it, which nearly halve the time."""
+    if precision != "auto":
+        return precision
+    fast = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
+    return "bfloat16" if fast else "float32"
 
 
 def texts(options, tell):

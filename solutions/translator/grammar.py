@@ -24,7 +24,7 @@ OBJECT_PRONOUNS = {"me": "mi", "you": "ti", "him": "lo", "her": "la", "us": "ci"
 LIKERS = {"i": "mi", "you": "ti", "he": "gli", "she": "le", "we": "ci"}
 SHORT = {  # before a noun: (plain, s + consonant and its like, vowel)
     "bello": ("bel", "bello", "bell'"),
-    "bella": ("bella", "bella", "bell'"),
+    "bella": ("bella", "bella", "bella"),  # "bell'isola" is as good; one of the two has to be decided on
     "belli": ("bei", "begli", "begli"),
     "buono": ("buon", "buono", "buon"),
     "quello": ("quel", "quello", "quell'"),

@@ -43,7 +43,7 @@ class Settings:
         schedule: how it falls: "cosine" to 0 at the end, "noam" with the square root of the step (Vaswani et al. 2017), "constant".
         smoothing: share of label smoothing.
         max_norm: to which the gradient's norm is clipped.
-        precision: "float32", or "bfloat16" for the matrix products.
+        precision: "float32", or "bfloat16" for the matrix products; on the command line also "auto".
         look_every: steps between two looks at the validation pairs, each of which leaves a checkpoint.
         patience: looks without a lower loss, after which training ends; 0 for never.
         average: so many of the last checkpoints' weights are averaged for the finished model.
