@@ -1,0 +1,87 @@
+"""The explorer of training: it shows the run of its own page, compares word by word, and keys move it."""
+
+import json
+
+import pytest
+
+from solutions.translator import corpus
+
+
+@pytest.fixture
+def chapter(page, built_book):
+    page.goto(built_book + "book/ch09_training.html")
+    page.locator(".training-dot").wait_for()
+    return page
+
+
+def state_of(page):
+    return json.loads(page.locator(".explorer[data-explorer=training]").get_attribute("data-state"))
+
+
+def compute(page, frame):
+    return page.evaluate(
+        "([state, frame]) => globalThis.explorers.training.compute({ ...state, frame })", [state_of(page), frame]
+    )
+
+
+def test_each_look_is_compared_word_by_word(chapter):
+    state = state_of(chapter)
+    assert len(state["frames"]) == 20
+    for number, frame in enumerate(state["frames"]):
+        seen = compute(chapter, number)
+        assert (seen["step"], seen["loss"]) == (frame["step"], frame["loss"])
+        references = [sentence["reference"] for sentence in state["sentences"]]
+        right = [said == reference for said, reference in zip(frame["translations"], references, strict=True)]
+        assert seen["right"] == sum(right)
+        for compared, said, reference, whole in zip(
+            seen["compared"], frame["translations"], references, right, strict=True
+        ):
+            assert compared["right"] == whole
+            assert [each["word"] for each in compared["words"]] == corpus.words(said)
+            expected = [*corpus.words(reference), *[None] * len(corpus.words(said))]
+            fits = [word == wanted for word, wanted in zip(corpus.words(said), expected, strict=False)]
+            assert [each["right"] for each in compared["words"]] == fits
+
+
+def test_the_last_look_has_the_sentence_of_the_course(chapter):
+    slider = chapter.get_by_role("slider", name="Step")
+    slider.focus()
+    slider.press("End")
+    assert chapter.locator(".training-source").first.inner_text() == corpus.PROMISE
+    written = chapter.locator(".training-written").first
+    assert written.inner_text().split() == ["il", "tuo", "gatto", "è", "un", "gatto", "adorabile", "✓", "right"]
+    assert written.locator(".training-wrong").count() == 0
+    assert slider.get_attribute("aria-valuetext").startswith("step 500, loss 0.")
+    spoken = chapter.locator(".training [aria-live]")
+    spoken.get_by_text("Step 500").wait_for(state="attached")
+    assert chapter.errors_seen == []
+
+
+def test_the_keyboard_goes_back_and_forth(chapter):
+    slider = chapter.get_by_role("slider", name="Step")
+    slider.focus()
+    places = []
+    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        slider.press(key)
+        places.append(chapter.locator(".training-number").inner_text())
+    assert places == ["25", "50", "75", "50"]
+    heights = []
+    for key in ("Home", "End"):
+        slider.press(key)
+        heights.append(float(chapter.locator(".training-dot").get_attribute("cy")))
+    assert heights[0] < heights[1]  # the loss has fallen, and SVG counts downwards
+
+
+def test_the_page_ends_with_the_promise(chapter):
+    last = chapter.locator(".cell_output").last
+    assert last.inner_text().strip() == "il tuo gatto è un gatto adorabile"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off(chapter, width):
+    chapter.set_viewport_size({"width": width, "height": 844})
+    explorer = chapter.locator(".explorer[data-explorer=training]")
+    for step in ("Home", "End"):
+        chapter.get_by_role("slider", name="Step").press(step)
+        assert explorer.evaluate("element => element.scrollWidth <= element.clientWidth")
+    assert chapter.get_by_role("slider", name="Step").bounding_box()["height"] >= 43.9
