@@ -128,7 +128,7 @@ def train(options):
 
 
 def known(precision):
-    """Return the precision of matrix products: "auto" is bfloat16 where the processor has instructions for it, which nearly halve the time."""
+    """Return the precision of matrix products: "auto" is bfloat16 where the processor has instructions for it."""
     if precision != "auto":
         return precision
     fast = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()

@@ -6,11 +6,12 @@ All take the same steps in turn, so that a slow minute of the machine strikes al
 import argparse
 import math
 import multiprocessing
-import resource
+import re
 import statistics
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -209,11 +210,17 @@ def bench_decoding(device, rounds=3):
 def memory_of(name, precision):
     """Return the bytes that a process takes at its largest while it makes three steps, beyond what it took before."""
     device = torch.device("cpu")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = held("VmRSS")
     runner, (src, target) = Runner(name, precision, device), batch(1.0, device)
     for _ in range(3):
         runner.step(src, target)
-    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    return held("VmHWM") - before
+
+
+def held(what):
+    """Return the bytes that this process holds now ("VmRSS") or has held at its largest ("VmHWM"); on Linux."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(rf"{what}:\s+(\d+)", status)[1])
 
 
 def bench_memory(device):
