@@ -272,7 +272,9 @@ def test_it_learns_and_translates(tmp_path):
 def test_a_model_of_one_s_own_trains(tmp_path):
     own = tmp_path / "my_transformer.py"
     own.write_text("from solutions.ch08_encoder_decoder import Transformer\n")
-    prepare(tmp_path / "run", toy_pairs(), toy_pairs(20, seed=1), SHAPE, SETTINGS, model_path=own).run()
+    training = prepare(tmp_path / "run", toy_pairs(), toy_pairs(20, seed=1), SHAPE, SETTINGS, model_path=own)
+    assert training.model.src_embedding.weight.std() < 1.5 * SHAPE.d_model**-0.5  # as the course's own
+    training.run()
     assert len(FinishedRun(tmp_path / "run").translate(["red cat"])) == 1
 
 

@@ -62,6 +62,9 @@ def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
         raise RunError(f"{path} has no class Transformer ({error})") from error
     if not isinstance(model, nn.Module):
         raise RunError(f"Transformer in {path} makes {type(model).__name__}, not an nn.Module")
+    for part in model.modules():
+        if isinstance(part, nn.Embedding):  # PyTorch's are large, and sqrt(d_model) times that learns badly
+            nn.init.normal_(part.weight, std=shape.d_model**-0.5)
     return model
 
 
