@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from autograder import ctrl_c
 from autograder.course import ROOT, CourseError, chapters, require_chapter
 
 
@@ -106,6 +107,7 @@ def run(options):
 
             export(options.module, options.force, options.reference)
         case "grade":
+            ctrl_c.listen()
             sys.modules.setdefault(
                 "rfc3987_syntax", None
             )  # jsonschema would build a parser for a second, to check what notebooks lack

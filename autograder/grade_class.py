@@ -26,6 +26,7 @@ import nbformat
 import psutil
 from tqdm import tqdm
 
+from autograder import ctrl_c
 from autograder.course import GRADEBOOK, ROOT, SUBMITTED, CourseError, chapters, require_chapter
 from autograder.grade import Limits, grade_notebook, graded_cells, seed_of, version_of_checks
 from autograder.intake import find_submissions
@@ -256,6 +257,7 @@ def results(pool, tasks):
     """
     tasks, again, running = iter(tasks), deque(), {}
     while True:
+        ctrl_c.heed()
         while len(running) < (1 if again else pool.width):
             task = again.popleft() if again else next(tasks, None)
             if task is None:

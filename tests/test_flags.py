@@ -26,6 +26,7 @@ LIBRARY_CALLS = {
     "attention_by_the_fused_kernel",
     "NormByTorch",
     "NormByFunction",
+    "loss_by_cross_entropy",
 }
 
 

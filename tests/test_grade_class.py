@@ -22,7 +22,7 @@ import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy.exc import OperationalError
 
-from autograder import grade_class
+from autograder import ctrl_c, grade_class
 from autograder.course import ROOT, CourseError
 from autograder.grade import seed_key
 from autograder.grade_class import Places, handed_in_before, only_writer, results
@@ -237,6 +237,19 @@ def test_ctrl_c_ends_a_run_at_once(sandbox, tmp_path):
     assert run.returncode == 130
     assert b"what is finished is kept" in said
     assert time.monotonic() - started < 10
+
+
+def test_a_ctrl_c_that_a_library_swallowed_ends_the_run_all_the_same(monkeypatch):
+    kept = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(ctrl_c, "heard", [])
+    try:
+        ctrl_c.listen()
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            next(results(None, []))
+    finally:
+        signal.signal(signal.SIGINT, kept)
 
 
 def test_a_worker_that_cannot_grade_stops_the_run(tmp_path):
