@@ -266,7 +266,8 @@ def test_it_learns_and_translates(tmp_path):
     prepare(tmp_path, toy_pairs(400), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.0), settings).run()
     run = FinishedRun(tmp_path)
     for beam_size in (1, 4):
-        assert run.translate(["red cat", "two blue dog", ""], beam_size)[:2] == ["rosso gatto", "due blu cane"]
+        asked = ["red cat", "", "Two blue dog."]
+        assert run.translate(asked, beam_size) == ["rosso gatto", "", "due blu cane"]
 
 
 def test_a_model_of_one_s_own_trains(tmp_path):
@@ -286,6 +287,8 @@ def test_trouble_is_told_in_a_sentence(tmp_path, monkeypatch):
     good = (tmp_path / "run" / CHECKPOINT).read_bytes()
     with pytest.raises(checkpoints.CheckpointError, match=r"other settings \(of learning_rate\)"):
         train(tmp_path / "run", Settings(**{**SETTINGS.__dict__, "learning_rate": 1.0}))
+    with pytest.raises(checkpoints.CheckpointError, match=r"other settings \(of text\)"):
+        prepare(tmp_path / "run", toy_pairs(seed=5), toy_pairs(20, seed=1), SHAPE, SETTINGS).run()
     other = Shape(**{**SIZE, "d_ff": 32})
     with pytest.raises(checkpoints.CheckpointError, match=r"another model .*linear_1"):
         prepare(tmp_path / "run", toy_pairs(), toy_pairs(20, seed=1), other, SETTINGS).run()

@@ -168,14 +168,15 @@ def translate(options):
         raise RunError('say what to translate: translate "your cat is a lovely cat"')
     sentences = options.sentences or [line.rstrip("\n") for line in sys.stdin]
     for sentence in sentences:
-        if unknown := run.source.unknown_words(sentence):
+        if unknown := run.source.unknown_words(run.as_known(sentence)):
             print(f"translator: not in its vocabulary: {', '.join(unknown)}", file=sys.stderr)
     translations = run.translate(sentences, options.beam)
     print("\n".join(translations))
     if options.attention:
-        source, target = run.source.encode(sentences[:1])[0], run.target.encode(translations[:1])[0]
+        first = run.as_known(sentences[0])
+        source, target = run.source.encode([first])[0], run.target.encode(translations[:1])[0]
         weights = cross_attention(run.plain_model().to("cpu"), source, target)
-        labels = [run.source.tokens(sentences[0]), [*run.target.tokens(translations[0]), "end"]]
+        labels = [run.source.tokens(first), [*run.target.tokens(translations[0]), "end"]]
         draw(options.attention, weights, *labels)
 
 

@@ -52,4 +52,6 @@ def draw(path, weights, source_words, target_words):
         axes.set_title("all heads" if number == 0 else f"head {number}", fontsize=9)
         axes.set_xticks(range(len(source_words)), source_words, rotation=60, ha="right", fontsize=8)
         axes.set_yticks(range(len(target_words)), target_words if number == 0 else [""] * len(target_words), fontsize=8)
+    figure.supxlabel("key position: the source", fontsize=9)
+    figure.supylabel("query position: what is written next", fontsize=9)
     figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)

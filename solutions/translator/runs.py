@@ -1,5 +1,6 @@
 """A run is a folder: the tokenizers, the checkpoints, the finished model and what was seen on the way. Here it is made, and read again."""
 
+import hashlib
 import importlib.util
 import shutil
 from dataclasses import dataclass
@@ -102,9 +103,15 @@ def prepare(folder, pairs, validation, shape, settings, vocab_size=None, model_p
             ]
         }
 
-    about = {"shape": shape.__dict__, "own_model": model_path is not None}
+    about = {"shape": shape.__dict__, "own_model": model_path is not None, "text": fingerprint(pairs, vocab_size)}
     training = Training(model, batches, looked_at, settings, folder, show, about, team)
     return training
+
+
+def fingerprint(pairs, vocab_size):
+    """Return a short hash of what a run is trained on: a training does not go on with another text."""
+    lines = "\n".join(map("\t".join, pairs))
+    return hashlib.sha256(f"{vocab_size}\n{lines}".encode()).hexdigest()[:16]
 
 
 def tokenizers_of(folder, pairs, vocab_size):
@@ -144,9 +151,16 @@ class FinishedRun:
         checkpoints.put_weights(self.model, tensors, path)
 
     def translate(self, sentences, beam_size=1):
-        """Translate sentences; return them in the same order."""
-        found = translate_ids(self.model, self.source.encode(sentences), beam_size)
-        return [self.target.decode(ids) for ids in found]
+        """Translate sentences; return them in the same order. Of nothing, nothing comes."""
+        sources = self.source.encode([self.as_known(sentence) for sentence in sentences])
+        found = iter(translate_ids(self.model, [ids for ids in sources if ids], beam_size))
+        return [self.target.decode(next(found)) if ids else "" for ids in sources]
+
+    def as_known(self, sentence):
+        """Return a sentence without its capitals and its full stop, where its words are better known so."""
+        plain = sentence.lower().rstrip(".! ")
+        unknown = len(self.source.unknown_words(sentence))
+        return plain if unknown > len(self.source.unknown_words(plain)) else sentence
 
     def plain_model(self):
         """Return the same model as chapter 8 builds it, which tells its attention weights."""
