@@ -8,6 +8,7 @@ import inspect
 import math
 from functools import cache
 
+import numpy as np
 import torch
 
 FIRST_WORD = 4  # token ids below are special
@@ -74,10 +75,16 @@ def weights(rng, shapes, dtype=torch.float32):
     Args:
         shapes: of the parameters, by `shapes_of_parameters`.
     """
-    drawn = {}
-    for name, shape in shapes:
-        scale = 1 / math.sqrt(shape[-1]) if len(shape) > 1 else 0.5
-        drawn[name] = normal(rng, *shape, dtype=dtype, scale=scale)
-        if len(shape) == 1 and name.endswith("weight"):
-            drawn[name] += 1
-    return drawn
+    sizes, scales, offsets = how_to_draw(tuple(shapes))
+    # all at once: a module of some dozen parameters is drawn for most questions
+    numbers = torch.from_numpy((scales * rng.standard_normal(len(scales))).round(3)).to(dtype) + offsets.to(dtype)
+    return {name: each.reshape(shape) for (name, shape), each in zip(shapes, numbers.split(sizes), strict=True)}
+
+
+@cache
+def how_to_draw(shapes):
+    """Return how many numbers each parameter has, what each of them all is multiplied by, and what is added to it."""
+    sizes = [math.prod(shape) for _, shape in shapes]
+    scales = [1 / math.sqrt(shape[-1]) if len(shape) > 1 else 0.5 for _, shape in shapes]
+    offsets = [float(len(shape) == 1 and name.endswith("weight")) for name, shape in shapes]
+    return sizes, np.repeat(scales, sizes), torch.from_numpy(np.repeat(offsets, sizes))

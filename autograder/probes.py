@@ -265,12 +265,16 @@ def module_of(implementation, inputs):
         if own[name].shape != weight.shape:
             raise Unfit(f"has {name} of shape {tuple(own[name].shape)}, but it should have {tuple(weight.shape)}")
     wanted = {weight.dtype for weight in weights.values()}
-    if {each.dtype for each in (*own.values(), *module.buffers()) if each.is_floating_point()} != wanted:
+    others = [*(own[name] for name in own.keys() - weights.keys()), *module.buffers()]
+    if any(each.is_floating_point() and {each.dtype} != wanted for each in others):
         for dtype in wanted:
             module.to(dtype)
     with torch.no_grad():
         for name, weight in weights.items():
-            own[name].copy_(weight)
+            if own[name].dtype == weight.dtype:
+                own[name].copy_(weight)
+            else:  # what module.to(dtype) does, without looking through the whole module
+                own[name].data = weight
     return module.train(inputs.get("train", False))
 
 
@@ -521,12 +525,12 @@ def as_view(value):
 
 
 def live(value):
-    """Return a plain value with torch tensors where it describes them."""
+    """Return a plain value with torch tensors where it describes them; they share its memory."""
     match value:
         case Tensor():
             import torch
 
-            return torch.tensor(value.values, dtype=getattr(torch, value.dtype))
+            return torch.from_numpy(value.values).to(getattr(torch, value.dtype))
         case dict():
             return {key: live(item) for key, item in value.items()}
         case tuple() | list():

@@ -1,10 +1,12 @@
 """Plain values as JSON text: what crosses between the grader and a process that nobody trusts.
 
 Only data crosses: numbers, strings, arrays, tensors, tuples, lists and dictionaries. Reading cannot run code, and unpacks nothing larger
-than the text itself. An array travels as its dtype, shape and numbers, so the same text serves as a file that a person can read. A torch
-tensor is data too; this module never imports torch, which takes a second: only `autograder.probes.live` makes tensors of such data again.
+than the text itself. An array is written as its dtype, its shape, and its numbers, so that a person can read them in a file; between
+processes, where to write and read numbers would take longer than most questions, its bytes go instead. A torch tensor is data too; this
+module never imports torch, which takes a second: only `autograder.probes.live` makes tensors of such data again.
 """
 
+import base64
 import json
 import sys
 from dataclasses import dataclass
@@ -166,7 +168,7 @@ def copied(value):
 
 def encode(value):
     """Write a plain value as text."""
-    return json.dumps(to_json(value), separators=(",", ":"))
+    return json.dumps(to_json(value, packed=True), separators=(",", ":"))
 
 
 def decode(text):
@@ -187,23 +189,30 @@ def decode(text):
         raise WireError(f"the text is not a value: {error}") from None
 
 
-def to_json(value):
-    """Return a plain value as what JSON can hold."""
+def to_json(value, *, packed=False):
+    """Return a plain value as what JSON can hold; `packed`, with the bytes of arrays in place of their numbers."""
     match value:
         case np.ndarray():
-            return {"array": value.dtype.name, "shape": list(value.shape), "values": short_numbers(value)}
+            return {"array": value.dtype.name, "shape": list(value.shape), **content_of(value, packed)}
         case Tensor():
-            return {"tensor": value.dtype, "shape": list(value.values.shape), "values": short_numbers(value.values)}
+            return {"tensor": value.dtype, "shape": list(value.values.shape), **content_of(value.values, packed)}
         case Opaque():
             return {"opaque": value.description}
         case tuple():
-            return {"tuple": [to_json(item) for item in value]}
+            return {"tuple": [to_json(item, packed=packed) for item in value]}
         case list():
-            return [to_json(item) for item in value]
+            return [to_json(item, packed=packed) for item in value]
         case dict():
-            return {"dict": [[key, to_json(item)] for key, item in value.items()]}
+            return {"dict": [[key, to_json(item, packed=packed)] for key, item in value.items()]}
         case _:
             return value
+
+
+def content_of(array, packed):
+    """Return an array's numbers, or their bytes: the lowest byte of a number first, in base 64."""
+    if not packed:
+        return {"values": short_numbers(array)}
+    return {"bytes": base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()}
 
 
 def short_numbers(array):
@@ -216,12 +225,20 @@ def short_numbers(array):
 def from_json(value):
     """Return the plain value that `to_json` made this of; see `decode` for text from anybody."""
     match value:
-        case {"array": str(dtype), "shape": list(shape), "values": list(values)}:
-            return array_from_json(dtype, shape, values)
-        case {"tensor": str(dtype), "shape": list(shape), "values": list(values)}:
+        case {"array": str(dtype), "shape": list(shape), "bytes": str(content)} | {
+            "array": str(dtype),
+            "shape": list(shape),
+            "values": list(content),
+        }:
+            return array_from_json(dtype, shape, content)
+        case {"tensor": str(dtype), "shape": list(shape), "bytes": str(content)} | {
+            "tensor": str(dtype),
+            "shape": list(shape),
+            "values": list(content),
+        }:
             if dtype not in TENSOR_DTYPES:
                 raise WireError(f"no tensor has dtype {dtype[:40]!r} here")
-            return Tensor(array_from_json(TENSOR_DTYPES[dtype], shape, values), dtype)
+            return Tensor(array_from_json(TENSOR_DTYPES[dtype], shape, content), dtype)
         case {"opaque": str(description)}:
             return Opaque(description[:200])
         case {"tuple": list(items)}:
@@ -243,13 +260,20 @@ def key_from_json(key):
     return key
 
 
-def array_from_json(dtype, shape, values):
-    """Return an array, after looking at each of its parts."""
+def array_from_json(dtype, shape, content):
+    """Return an array, after looking at each of its parts.
+
+    Args:
+        content: a list of numbers, or text of their bytes.
+    """
     if dtype not in ARRAY_DTYPES:
         raise WireError(f"no array has dtype {dtype[:40]!r} here")
     if not all(type(length) is int and length >= 0 for length in shape) or len(shape) > 16:
         raise WireError("a shape must be a few whole numbers")
-    if not all(type(number) in (bool, int, float) for number in values):
+    if isinstance(content, str):
+        kind = np.dtype("uint8" if dtype == "bool" else dtype).newbyteorder("<")
+        return np.frombuffer(base64.b64decode(content, validate=True), kind).astype(dtype).reshape(shape)
+    if not set(map(type, content)) <= {bool, int, float}:
         raise WireError("an array must hold numbers")
     with np.errstate(all="ignore"):  # a number too large for its dtype is infinite
-        return np.array(values, dtype=dtype).reshape(shape)
+        return np.array(content, dtype=dtype).reshape(shape)

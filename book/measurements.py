@@ -1,14 +1,17 @@
 """Results of runs that take longer than a page may: read from `book/measured`, where the commands that made them left them.
 
-`ingredients.json` is written, and described, by `solutions.translator.ingredients`. `runs.json` is a list with one dict for each long run:
+`ingredients.json` is written, and described, by `solutions.translator.ingredients`. `runs.json` is a list with one dict for each long run,
+written by `python -m solutions.translator evaluate --record`:
 
 - `text`: what was translated, such as "Multi30k, English-German";
 - `command`: the whole command line;
-- `hardware`, `date`: on what, and when;
+- `hardware`, `date`, `torch`: on what, when, and with which version;
 - `weights`: parameters of the model;
-- `seconds`: of training;
+- `steps`, `seconds`: of training;
+- `sentences`: of the test;
 - `bleu_greedy`, `bleu_beam_5`, `chrf`: from 0 to 100: greedy decoding, beam search with 5 hypotheses, and chrF of the latter;
-- `signature`: sacreBLEU's, of the BLEU scores.
+- `signature`: sacreBLEU's, of the BLEU scores;
+- `samples`, perhaps: translations from good to bad, each with `source`, `reference`, `translation` and its own `chrf`.
 
 A key that is missing, or null, stays empty in the table. Where a file is missing, nothing was measured yet.
 """
@@ -53,7 +56,7 @@ def runs_table(runs):
     """Return the table of the long runs, with their commands below it; one sentence where there are none."""
     if not runs:
         return Markdown("*No runs measured yet.*")
-    heads = ("text", "weights", "training", "BLEU, greedy", "BLEU, beam 5", "chrF")
+    heads = ("text", "weights", "training", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5")
     rows = [
         (
             run.get("text") or NOTHING,
@@ -64,6 +67,23 @@ def runs_table(runs):
         for run in runs
     ]
     return Markdown("\n\n".join([table(heads, rows).data, *(made_by(run) for run in runs)]))
+
+
+def samples_table(runs, text):
+    """Return the kept translations of a text, from good to bad; one sentence where there are none."""
+    samples = next((run["samples"] for run in runs or () if run["text"] == text and "samples" in run), None)
+    if not samples:
+        return Markdown("*No samples kept yet.*")
+    rows = [
+        (f"{each['chrf']:.0f}", *(cell(each[name]) for name in ("source", "reference", "translation")))
+        for each in samples
+    ]
+    return table(("chrF", "English", "reference", "translation"), rows)
+
+
+def cell(text):
+    """Write a sentence so that nothing in it is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+-.!|$~" else c for c in text)
 
 
 def made_by(run):

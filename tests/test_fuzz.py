@@ -12,7 +12,7 @@ from autograder.exercise import load_exercises
 from autograder.grade import Limits, grade_notebook
 from autograder.judge import judge
 from autograder.submission import read_submission, rebuild
-from autograder.wire import WireError, decode, encode
+from autograder.wire import WireError, decode, to_json
 from tests.conftest import solved_notebook
 from tests.mutations import any_place, mutated, value_dropped, value_nested, value_replaced, values_swapped
 
@@ -132,11 +132,17 @@ def test_damaged_answers_are_judged_in_words_that_can_be_printed(stem, rounds):
     rng = random.Random(f"{stem} {rounds}")
     for exercise in load_exercises(stem).values():
         prepared = exercise.prepare(b"fuzz")
-        right = [json.loads(encode(case.expected)) for case in prepared.cases]
+        right = [form(case.expected) for case in prepared.cases for form in (to_json, packed)]
         for _ in range(rounds):
-            observations = [decode_or_nothing(damaged(rng, answer)) for answer in right]
+            # both ways of writing an array are damaged, and one of them is judged
+            answers = [rng.choice(both) for both in zip(right[::2], right[1::2], strict=True)]
+            observations = [decode_or_nothing(damaged(rng, answer)) for answer in answers]
             for verdict in judge(prepared, observations):
                 assert verdict.passed or verdict.message.isprintable()
+
+
+def packed(value):
+    return to_json(value, packed=True)
 
 
 def damaged(rng, answer):

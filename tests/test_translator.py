@@ -16,7 +16,7 @@ from torch.nn import functional
 from autograder.course import ROOT
 from solutions.ch08_encoder_decoder import Transformer, greedy_decode
 from solutions.ch09_training import beam_search
-from solutions.translator import checkpoints
+from solutions.translator import checkpoints, evaluation, records
 from solutions.translator import loss as losses
 from solutions.translator.batches import Batches, padded
 from solutions.translator.decoding import beam, greedy, without_special
@@ -218,29 +218,42 @@ def test_a_training_that_is_killed_goes_on_to_the_bit(tmp_path, kills):
     assert equal(*(checkpoints.load(tmp_path / name / WEIGHTS)[0] for name in ("one", "two")))
 
 
-def test_two_processes_learn_what_one_does(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys, torch\nfrom pathlib import Path\ntorch.set_num_threads(1)\nfrom tests.test_translator import *\n"
-        "prepare(Path(sys.argv[1]), toy_pairs(), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.0), SETTINGS, team=Team()).run()\n"
-        "if dist.is_initialized():\n    dist.destroy_process_group()\n"
-    )
+IN_A_TEAM = """
+import sys, torch
+from pathlib import Path
+from tests.test_translator import *
+
+torch.set_num_threads(1)
+folder, settings, team = Path(sys.argv[1]), Settings(**json.loads(sys.argv[2])), Team()
+training = prepare(folder, toy_pairs(), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.0), settings, team=team)
+training.run()
+torch.save(training.model.state_dict(), folder / f"rank{team.rank}.pt")
+if dist.is_initialized():
+    dist.destroy_process_group()
+"""
+
+
+def train_in_processes(count, folder, settings):
+    """Train in so many processes; return the weights that each of them has in the end."""
+    script = folder.with_suffix(".py")
+    script.write_text(IN_A_TEAM)
+    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)] if count > 1 else []
+    command = [sys.executable, *start, script, folder, json.dumps(settings.__dict__)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    two = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-        script,
-        tmp_path / "two",
-    ]
-    subprocess.run(
-        [sys.executable, script, tmp_path / "one"], env=environment, check=True, stderr=subprocess.DEVNULL, timeout=200
-    )
-    subprocess.run(two, env=environment, check=True, stderr=subprocess.DEVNULL, timeout=200)
-    assert np.allclose(*(seen_losses(tmp_path / name) for name in ("one", "two")), rtol=1e-4)
+    subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL, timeout=200)
+    return [torch.load(folder / f"rank{rank}.pt") for rank in range(count)]
+
+
+def test_two_processes_learn_what_one_does(tmp_path):
+    for count in (1, 2):
+        train_in_processes(count, tmp_path / str(count), SETTINGS)
+    assert np.allclose(*(seen_losses(tmp_path / name) for name in ("1", "2")), rtol=1e-4)
+
+
+def test_processes_stay_one_model_where_time_decides_the_rate(tmp_path):
+    settings = Settings(**{**SETTINGS.__dict__, "steps": None, "minutes": 0.03})
+    one, other = train_in_processes(2, tmp_path / "two", settings)
+    assert all(torch.equal(weight, other[name]) for name, weight in one.items())
 
 
 def test_parts_of_a_batch_give_the_same_update(tmp_path):
@@ -261,6 +274,41 @@ def test_the_weights_of_the_last_checkpoints_are_averaged(tmp_path):
         assert torch.allclose(weight, sum(each[name] for each in kept) / 3, atol=1e-6)
 
 
+def test_training_stops_where_it_gets_no_better(tmp_path, monkeypatch):
+    settings = Settings(**{**SETTINGS.__dict__, "steps": 1000, "look_every": 2, "patience": 3})
+    losses_seen = iter([3.0, 2.0, 2.5, 2.0, 2.1, 1.0, 1.0])
+    training = prepare(tmp_path, toy_pairs(), toy_pairs(20, seed=1), SHAPE, settings)
+    monkeypatch.setattr(training, "validation_loss", lambda: next(losses_seen))
+    training.run()
+    assert training.step_number == 10  # the fifth look was the third without a lower loss
+    assert (tmp_path / WEIGHTS).exists()
+
+
+def test_a_run_is_measured_and_recorded_once(tmp_path):
+    settings = Settings(tokens=200, steps=250, warmup=20, learning_rate=3e-3, look_every=250, smoothing=0.0)
+    shape = Shape(**SIZE, dropout=0.0)
+    training = prepare(tmp_path, toy_pairs(400), toy_pairs(20, seed=1), shape, settings)
+    records.note_command(tmp_path, ["train", "--into", "my run"])
+    training.run()
+    sources, references = zip(*toy_pairs(30, seed=2), strict=True)
+    run = FinishedRun(tmp_path)
+    entry = records.record(run, "toys", sources, references, samples=True)
+    assert entry["command"] == "python -m solutions.translator train --into 'my run'"
+    assert entry["bleu_beam_5"] == round(evaluation.bleu(run.translate(sources, 5), references).value, 1)
+    assert "nrefs:1" in entry["signature"]
+    assert entry["steps"] == 250
+    assert [each["chrf"] for each in entry["samples"]] == sorted(
+        (each["chrf"] for each in entry["samples"]), reverse=True
+    )
+    kept = tmp_path / "runs.json"
+    for each in (entry, {**entry, "text": "others"}, {**entry, "chrf": 0.0}):
+        records.add(kept, each)
+    assert [(each["text"], each["chrf"]) for each in json.loads(kept.read_text())] == [
+        ("others", entry["chrf"]),
+        ("toys", 0.0),
+    ]
+
+
 def test_it_learns_and_translates(tmp_path):
     settings = Settings(tokens=200, steps=250, warmup=20, learning_rate=3e-3, look_every=100, smoothing=0.0)
     prepare(tmp_path, toy_pairs(400), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.0), settings).run()
@@ -270,13 +318,36 @@ def test_it_learns_and_translates(tmp_path):
         assert run.translate(asked, beam_size) == ["rosso gatto", "", "due blu cane"]
 
 
-def test_a_model_of_one_s_own_trains(tmp_path):
+ONE_BY_ONE = """
+import torch
+from solutions import ch08_encoder_decoder
+
+class Transformer(ch08_encoder_decoder.Transformer):
+    def forward(self, src, tgt):
+        return torch.cat([super(Transformer, self).forward(*row) for row in zip(src[:, None], tgt[:, None])])
+"""
+OWN_MODELS = {  # what a learner's module may be
+    "right": "from solutions.ch08_encoder_decoder import Transformer\n",
+    "right and slow": ONE_BY_ONE,
+    "subtly wrong": (ROOT / "book" / "leaky_transformer.py").read_text(encoding="utf-8"),
+}
+
+
+@pytest.mark.parametrize("kind", OWN_MODELS)
+def test_a_model_of_one_s_own_trains(tmp_path, kind):
     own = tmp_path / "my_transformer.py"
-    own.write_text("from solutions.ch08_encoder_decoder import Transformer\n")
+    own.write_text(OWN_MODELS[kind], encoding="utf-8")
     training = prepare(tmp_path / "run", toy_pairs(), toy_pairs(20, seed=1), SHAPE, SETTINGS, model_path=own)
     assert training.model.src_embedding.weight.std() < 1.5 * SHAPE.d_model**-0.5  # as the course's own
-    training.run()
-    assert len(FinishedRun(tmp_path / "run").translate(["red cat"])) == 1
+    before = training.validation_loss()
+    assert training.run() < before
+    run = FinishedRun(tmp_path / "run")
+    assert len(run.translate(["red cat"])) == 1
+    src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[BOS, 4, 5, 6]])
+    other = torch.tensor([[BOS, 4, 5, 7]])
+    with torch.no_grad():  # the question of the chapter's diagnosis that tells them apart
+        moved = (run.model(src, tgt) - run.model(src, other))[:, :-1].abs().max()
+    assert (moved > 1e-3) == (kind == "subtly wrong")
 
 
 def test_trouble_is_told_in_a_sentence(tmp_path, monkeypatch):

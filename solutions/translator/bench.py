@@ -19,14 +19,18 @@ from torch.nn import functional
 
 from solutions.ch08_encoder_decoder import Transformer, sinusoidal_positions
 from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
+from solutions.translator import corpus
+from solutions.translator.batches import Batches
 from solutions.translator.decoding import Cached, Uncached
 from solutions.translator.model import Translator
-from solutions.translator.tokenizer import BOS, PAD
+from solutions.translator.text import clean, read_pairs
+from solutions.translator.tokenizer import BOS, PAD, Tokenizer
 
 VOCAB, D_MODEL, HEADS, LAYERS, D_FF, DROPOUT = 8000, 256, 4, 3, 1024, 0.1
 BATCH, LENGTH = 64, 32
 FILLS = {"full": 1.0, "62 % filled": 0.62}
 ROUNDS = 7
+STEPS = 24  # on real text
 DECODED = (32, 128)  # sentences, words of each
 SIZE = {
     "d_model": D_MODEL,
@@ -170,6 +174,41 @@ def bench_training(device, rounds=ROUNDS):
             )
 
 
+def bench_batches(device, pairs, label, steps=STEPS):
+    """Measure ours with sentences of one length together beside nn.Transformer with mixed ones, as many tokens a batch, and print it.
+
+    Args:
+        pairs: of real sentences.
+        label: what they are.
+    """
+    tokenizer = Tokenizer.byte_pairs([sentence for pair in pairs for sentence in pair], VOCAB)
+    ids = [tokenizer.encode([pair[side] for pair in pairs]) for side in (0, 1)]
+    batches = {
+        bucketed: Batches(*ids, BATCH * LENGTH, bucketed=bucketed, round_to=8 if bucketed else 1)
+        for bucketed in (True, False)
+    }
+    print(f"\n{label}: {len(pairs):,} pairs, batches of at most {BATCH * LENGTH:,} tokens")
+    print(f"  by length, {batches[True].fill():.0%} of a batch are words; mixed, {batches[False].fill():.0%}")
+    ways = {
+        "ours, by length": (Runner("ours", "fp32", device), True),
+        "ours, by length, bf16": (Runner("ours", "bf16", device), True),
+        "nn.Transformer, mixed": (Runner("nn.Transformer", "fp32", device), False),
+        "nn.Transformer, by length": (Runner("nn.Transformer", "fp32", device), True),
+    }
+    seconds, words = ({name: [] for name in ways} for _ in range(2))
+    for number in range(steps + 2):
+        for name, (runner, bucketed) in ways.items():
+            indices = batches[bucketed].epoch(0)[number]
+            src, target = (each.to(device) for each in batches[bucketed].tensors(indices))
+            taken = timed(device, runner.step, src, target)
+            if number > 1:  # the first ones warm up
+                seconds[name].append(taken)
+                words[name].append(int((src != PAD).sum() + (target[:, 1:] != PAD).sum()))
+    rates = {name: sum(words[name]) / sum(seconds[name]) for name in ways}
+    for name, rate in rates.items():
+        print(f"    {name:26}{rate:>10,.0f}   {rate / rates['nn.Transformer, mixed']:5.2f} times nn.Transformer, mixed")
+
+
 def flops():
     """Return the multiplications and additions of one training step on a full batch: three times those of the forward pass."""
     tokens = BATCH * LENGTH
@@ -247,6 +286,8 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m solutions.translator.bench", description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, help="as many as there are cores, if nothing is said")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--source", help="real text, one sentence a line; without it, the course's corpus")
+    parser.add_argument("--target", help="its translations")
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -254,6 +295,10 @@ def main():
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     print(f"PyTorch {torch.__version__}, {name}")
     bench_training(device, options.rounds)
+    if options.source:
+        bench_batches(device, clean(read_pairs(options.source, options.target))[0], options.source)
+    else:
+        bench_batches(device, corpus.splits()["train"][:20_000], "The course's corpus")
     bench_decoding(device)
     bench_memory(device)
 

@@ -34,6 +34,7 @@ from torch import nn
 
 from solutions.translator import corpus, evaluation
 from solutions.translator.batches import Batches
+from solutions.translator.records import cpu_name
 from solutions.translator.runs import FinishedRun, Shape, prepare
 from solutions.translator.training import Settings
 
@@ -190,15 +191,6 @@ def described(options):
         "pairs": len(easy["train"]),
         "sentences": len(easy["random"]) + len(easy["combinations"]),
     }
-
-
-def cpu_name():
-    """Return what the processor calls itself."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def write(path, measured):

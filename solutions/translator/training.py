@@ -5,6 +5,7 @@ Start it with `python -m solutions.translator train`, or on several devices with
 """
 
 import contextlib
+import ctypes
 import json
 import math
 import os
@@ -23,6 +24,7 @@ from solutions.translator.batches import Batches, prefetched
 from solutions.translator.tokenizer import PAD
 
 LOG_EVERY = 20  # steps
+MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # as malloc.h numbers what mallopt can set
 CHECKPOINT, WEIGHTS, HISTORY = "checkpoint.safetensors", "model.safetensors", "history.jsonl"
 
 
@@ -109,9 +111,13 @@ class Team:
         """Have gradients averaged over all processes."""
         return objective if self.size == 1 else nn.parallel.DistributedDataParallel(objective)
 
-    def any(self, flag):
-        """Return whether any process says so."""
-        return self.sum(float(flag))[0] > 0
+    def agree(self, number):
+        """Return the first process's number, in all of them."""
+        if self.size == 1:
+            return number
+        told = torch.tensor(number, dtype=torch.float64, device=self.device)
+        dist.broadcast(told, 0)
+        return told.item()
 
 
 class Training:
@@ -160,6 +166,8 @@ class Training:
                     loss_sum, word_sum, lately = loss_sum + self.step(parts, words), word_sum + words, lately + words
                     self.step_number, self.position = self.step_number + 1, self.position + 1
                     self.seconds = time.monotonic() - since
+                    if self.settings.minutes:  # the rate depends on the time, and must be one and the same everywhere
+                        self.seconds = self.team.agree(self.seconds)
                     if self.step_number % LOG_EVERY == 0:
                         rate = lately / (time.monotonic() - started)
                         self.log(bar, loss_sum, word_sum, rate)
@@ -224,9 +232,8 @@ class Training:
         return min(1.0, max(by_steps, by_time))
 
     def is_over(self):
-        """Return whether training ends here: all processes agree."""
-        stop = self.progress() >= 1 or (self.settings.patience and self.worse >= self.settings.patience)
-        return self.team.any(stop) if self.settings.minutes else stop
+        """Return whether training ends here."""
+        return self.progress() >= 1 or bool(self.settings.patience and self.worse >= self.settings.patience)
 
     def rate(self):
         """Return the learning rate of the step that comes."""
@@ -341,6 +348,10 @@ class Training:
         state = {name: getattr(self, name) for name in names}
         return {"state": state, "settings": asdict(self.settings), "team": self.team.size, **self.about}
 
+    def has_begun(self):
+        """Return whether there is a checkpoint to go on from."""
+        return (self.folder / CHECKPOINT).exists()
+
     def resume(self):
         """Go on where the last checkpoint was, if there is one.
 
@@ -349,7 +360,7 @@ class Training:
         """
         path = self.folder / CHECKPOINT
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
+        if not self.has_begun():
             return
         tensors, about = checkpoints.load(path, self.device)
         checkpoints.put_weights(self.model, tensors, path)
@@ -433,6 +444,17 @@ def told_of_memory(folder):
         raise TrainingError(
             f"memory does not suffice for this batch; give fewer --tokens, or a larger --accumulate. What was saved in {folder} is kept."
         ) from None
+
+
+def keep_memory():
+    """Have this process keep memory that it has used, for the next step: to give it back and to get it anew, page by page, costs a tenth.
+
+    Only glibc, the C library of most Linux systems, can be told so; elsewhere nothing changes.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(MMAP_THRESHOLD, 2**25)
+        library.mallopt(TRIM_THRESHOLD, 2**31 - 1)
 
 
 def is_finished(folder):
