@@ -62,6 +62,12 @@ def train_translator():
     run([*translator, "train", "--into", folder], show=r"\b(\d0%)\||^(\w+: [\d.]+% of \d+ exactly right)")
     said = [*translator, "translate", "--from", folder, SENTENCE]
     print(f"      {SENTENCE}  ->  {subprocess.run(said, cwd=ROOT, capture_output=True, text=True).stdout.strip()}")
+    page = BUILD / "html" / "_static" / "translator-model"
+    run(
+        [sys.executable, "-m", "solutions.translator.browser", "--from", folder, "--into", page],
+        show=r"^translator: .*",
+    )
+    print("      It runs in the book's first page, too: `make book` and any later build take it along.")
 
 
 def sandbox_options():

@@ -2,7 +2,8 @@
 
 `encoder.onnx` reads the source once; `step.onnx` says, for what has been written so far, how likely each next word is and where every
 head of the cross-attention looked. Greedy decoding between the two is a loop of a few lines, in any language. `words.json` holds the
-vocabularies; a word's place in the list is its id.
+vocabularies, where a word's place in the list is its id, and how long a translation may get: `factor` ids for each of the source and
+`extra` more, `<bos>` counted.
 
     python -m solutions.translator.browser --from work/translator --into some/folder
 """
@@ -16,11 +17,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from solutions.translator.attention_map import cross_attention
+from solutions.translator.decoding import EXTRA, FACTOR, translate_ids
 from solutions.translator.runs import FinishedRun
 from solutions.translator.tokenizer import BOS, EOS, SPECIALS
 
 ENCODER, STEP, WORDS = "encoder.onnx", "step.onnx", "words.json"
-LONGEST = 40  # words that are written at most
 
 
 class Encoder(nn.Module):
@@ -86,8 +88,9 @@ def export(run, folder):
     shapes = ({1: tgt_len}, {1: src_len}, {1: src_len})
     names = ["tgt", "memory", "src"], ["logits", "weights"]
     graph(Step(model), (tgt, memory, src), shapes, *names).save(folder / STEP)
-    words = {side: words_of(getattr(run, side)) for side in ("source", "target")}
-    (folder / WORDS).write_text(json.dumps(words, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+    about = {side: words_of(getattr(run, side)) for side in ("source", "target")}
+    about |= {"factor": FACTOR, "extra": EXTRA}
+    (folder / WORDS).write_text(json.dumps(about, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def graph(module, inputs, shapes, input_names, output_names):
@@ -106,7 +109,23 @@ def graph(module, inputs, shapes, input_names, output_names):
 
 def words_of(tokenizer):
     """Return a tokenizer's words in the order of their ids."""
-    return [*SPECIALS, *(tokenizer.decode([number]) for number in range(len(SPECIALS), tokenizer.vocab_size))]
+    return [tokenizer.token(number) for number in range(tokenizer.vocab_size)]
+
+
+def example(run, sentence):
+    """Translate a sentence, and keep where the decoder looked, for a page to show before it has the model.
+
+    Returns:
+        dict: `source` and `written`, lists of words, the latter with "<eos>"; `weights`, lists (step, layer, head, source word).
+    """
+    source = run.source.encode([sentence])[0]
+    written = translate_ids(run.model, [source])[0]
+    weights = cross_attention(run.plain_model().to("cpu"), source, written)  # (layers, heads, steps, src_len)
+    return {
+        "source": run.source.tokens(sentence),
+        "written": [*map(run.target.token, written), SPECIALS[EOS]],
+        "weights": weights.astype(float).transpose(2, 0, 1, 3).round(3).tolist(),
+    }
 
 
 class Exported:
@@ -121,13 +140,13 @@ class Exported:
 
         folder = Path(folder)
         self.encoder, self.step = (onnxruntime.InferenceSession(folder / name) for name in (ENCODER, STEP))
-        self.words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+        self.about = json.loads((folder / WORDS).read_text(encoding="utf-8"))
 
     def translate(self, source):
         """Translate a list of ids greedily; return ids without special ones, and the weights of each step."""
         src, written, looks = np.array([source]), [BOS], []
         (memory,) = self.encoder.run(None, {"src": src})
-        while len(written) <= LONGEST:
+        while len(written) < int(self.about["factor"] * len(source)) + self.about["extra"]:
             logits, weights = self.step.run(None, {"tgt": np.array([written]), "memory": memory, "src": src})
             looks.append(weights)
             written.append(int(logits.argmax()))
@@ -140,10 +159,15 @@ def main():
     """Export a run."""
     parser = argparse.ArgumentParser(prog="python -m solutions.translator.browser", description=__doc__.splitlines()[0])
     parser.add_argument("--from", dest="run", type=Path, required=True, help="folder of a finished run")
-    parser.add_argument("--into", type=Path, required=True, help="folder for the files")
+    parser.add_argument("--into", type=Path, help="folder for the files")
+    parser.add_argument("--example", metavar="SENTENCE", help="print its translation, with the weights, as JSON")
     options = parser.parse_args()
     try:
-        export(FinishedRun(options.run, "cpu"), options.into)
+        run = FinishedRun(options.run, "cpu")
+        if options.into:
+            export(run, options.into)
+        if options.example:
+            print(json.dumps(example(run, options.example), ensure_ascii=False))
     except (ValueError, RuntimeError) as error:
         print(f"translator: {error}", file=sys.stderr)
         return 2

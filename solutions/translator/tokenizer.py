@@ -168,6 +168,10 @@ class Tokenizer:
             return joined([self._backend.id_to_token(each) for each in ids])
         return self._backend.decode(ids, skip_special_tokens=False).removeprefix(" ")
 
+    def token(self, number):
+        """Return the word, or the piece of one, that an id stands for."""
+        return self._backend.id_to_token(number)
+
     def tokens(self, sentence):
         """Return the pieces that a sentence's ids stand for, as text to show: in byte pairs, the space before a word is part of it."""
         ids = self.encode([sentence])[0]

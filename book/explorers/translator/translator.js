@@ -1,0 +1,204 @@
+// The trained translator in the page: greedy decoding by two ONNX graphs (solutions/translator/browser.py makes them), word by word, with
+// the cross-attention of every head. One sentence comes with the page; the model is fetched when the reader asks for another.
+(() => {
+  const BASE = document.currentScript ? new URL("..", document.currentScript.src) : null; // of the page's static files
+  const [BOS, EOS, UNK] = [1, 2, 3];
+  const PAUSE = 140; // milliseconds between words, where motion is welcome
+  // As solutions/translator/tokenizer.py: what a word is, and where no space stands.
+  const WORD = /[0-9]+(?:[.,][0-9]+)*|[\p{L}\p{M}\p{N}_]+(?:-[\p{L}\p{M}\p{N}_]+)*['’]?|[^\s\p{L}\p{M}\p{N}_]/gu;
+  const NO_SPACE_BEFORE = "?!.,;:)]}»…%";
+  const NO_SPACE_AFTER = "'’([{«¿¡";
+
+  const wordsOf = (text) => text.normalize("NFC").match(WORD) ?? [];
+  const unknownAmong = (words, ids) => [...new Set(words)].filter((word) => !ids.has(word));
+
+  // A sentence without its capitals and its full stop, where its words are better known so.
+  function asKnown(text, ids) {
+    const plain = text.toLowerCase().replace(/[.! ]+$/, "");
+    const fewer = unknownAmong(wordsOf(plain), ids).length < unknownAmong(wordsOf(text), ids).length;
+    return fewer ? plain : text;
+  }
+
+  // Words put together as people write them.
+  function joined(words) {
+    return words.reduce((text, word, i) =>
+      text + (i && !NO_SPACE_BEFORE.includes(word) && !NO_SPACE_AFTER.includes(words[i - 1].at(-1)) ? " " : "") + word, "");
+  }
+
+  let loading; // one model for all explorers of a page
+  function load() {
+    loading ??= fetchModel().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  }
+
+  async function fetchModel() {
+    if (typeof WebAssembly !== "object") throw new Error("This browser runs no WebAssembly, which the model needs.");
+    if (!BASE || BASE.protocol === "file:") throw new Error("The model needs a page that comes over http: serve the book’s folder.");
+    const folder = new URL("translator-model/", BASE);
+    const answer = await fetch(new URL("words.json", folder));
+    if (!answer.ok) throw new Error("This copy of the book was built without the model.");
+    const words = await answer.json();
+    const ort = await import(new URL("vendor/onnxruntime/ort.wasm.min.mjs", BASE));
+    ort.env.wasm.wasmPaths = new URL("vendor/onnxruntime/", BASE).href;
+    ort.env.wasm.numThreads = 1;
+    const graph = (name) => ort.InferenceSession.create(new URL(name, folder).href);
+    const encoder = await graph("encoder.onnx");
+    const step = await graph("step.onnx");
+    return { ort, words, encoder, step, ids: new Map(words.source.map((word, id) => [word, id])) };
+  }
+
+  // Translate ids; `told` hears of each word as it comes. Each step has the word's id and its weights, layers × heads × source words.
+  async function translate({ ort, encoder, step, words: { factor, extra } }, source, told = () => {}) {
+    const row = (ids) => new ort.Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]);
+    const src = row(source);
+    const { memory } = await encoder.run({ src });
+    const written = [BOS];
+    const steps = [];
+    const most = Math.floor(factor * source.length) + extra;
+    while (written.at(-1) !== EOS && written.length < most) {
+      const { logits, weights } = await step.run({ tgt: row(written), memory, src });
+      const id = logits.data.indexOf(logits.data.reduce((one, other) => Math.max(one, other)));
+      const [layers, heads, length] = weights.dims;
+      const numbers = Array.from({ length: layers }, (_, layer) => Array.from({ length: heads }, (_, head) =>
+        Array.from(weights.data.subarray((layer * heads + head) * length, (layer * heads + head + 1) * length))));
+      written.push(id);
+      steps.push({ id, weights: numbers });
+      await told(steps);
+    }
+    return steps;
+  }
+
+  // What the chosen head, or the mean of all heads of the last layer, gives to each word of the source.
+  function looks(weights, head) {
+    const last = weights.at(-1);
+    if (head) {
+      const [layer, number] = head.split(".").map(Number);
+      return weights[layer][number];
+    }
+    return last[0].map((_, word) => last.reduce((sum, each) => sum + each[word], 0) / last.length);
+  }
+
+  function html(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  function render({ model, el }) {
+    const first = model.get("first"); // {source: [words], written: [words], weights: [steps][layers][heads][words]}
+    let shown = first;
+    let chosen = 0;
+    let turn = 0;
+
+    const input = html("input", { type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false", lang: "en" });
+    input.value = first.source.join(" ");
+    const go = html("button", { type: "submit", class: "translator-button" }, "Translate");
+    const form = html("form", { class: "translator-form" },
+      html("label", { class: "translator-label" }, html("span", {}, "English"), input), go);
+    const examples = html("p", { class: "translator-examples" }, html("span", {}, "Try: "),
+      ...model.get("examples").map((text) => {
+        const button = html("button", { type: "button", class: "translator-example" }, text);
+        button.addEventListener("click", () => {
+          input.value = text;
+          start();
+        });
+        return button;
+      }));
+    const status = html("p", { class: "translator-status", role: "status" });
+    const sentence = html("p", { class: "translator-sentence", lang: "it" });
+    const source = html("div", { class: "translator-source", lang: "en" });
+    const written = html("div", { class: "translator-written", role: "group", "aria-label": "Written words: choose one" });
+    const head = html("select");
+    const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
+    el.append(html("div", { class: "explorer-root translator" }, form, examples, status, sentence,
+      html("p", { class: "translator-caption" }, "Choose a word that was written: where did the decoder look in the source just before?"),
+      written, source, picker));
+
+    function drawHeads(layers) {
+      const options = [html("option", { value: "" }, "mean of the last layer’s heads")];
+      layers.forEach((heads, layer) => heads.forEach((_, number) =>
+        options.push(html("option", { value: `${layer}.${number}` }, `layer ${layer + 1}, head ${number + 1}`))));
+      const before = head.value;
+      head.replaceChildren(...options);
+      head.value = options.some((option) => option.value === before) ? before : "";
+    }
+
+    function drawSource() {
+      const weights = shown.weights.length ? looks(shown.weights[chosen], head.value) : shown.source.map(() => 0);
+      source.replaceChildren(...shown.source.map((word, i) => {
+        const chip = html("span", { class: "translator-word" }, html("span", {}, word), html("small", {}, weights[i].toFixed(2)));
+        chip.style.setProperty("--weight", weights[i].toFixed(3));
+        return chip;
+      }));
+    }
+
+    function choose(place) {
+      chosen = place;
+      [...written.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === place)));
+      drawSource();
+    }
+
+    function drawWritten() {
+      written.replaceChildren(...shown.written.map((word, i) => {
+        const button = html("button", { type: "button", lang: "it", "aria-pressed": String(i === chosen) }, word === "<eos>" ? "end" : word);
+        button.addEventListener("click", () => choose(i));
+        return button;
+      }));
+      sentence.textContent = joined(shown.written.filter((word) => word !== "<eos>"));
+    }
+
+    async function start() {
+      const mine = ++turn;
+      go.disabled = true;
+      try {
+        status.textContent = "Fetching the model: some megabytes, once.";
+        const loaded = await load();
+        if (mine !== turn) return;
+        const text = asKnown(input.value, loaded.ids);
+        const words = wordsOf(text);
+        const unknown = unknownAmong(words, loaded.ids);
+        const known = loaded.words.source.length - UNK - 1;
+        status.textContent = unknown.length
+          ? `Not in its vocabulary of ${known} words: ${unknown.join(", ")}. It translates around what it does not know.`
+          : "";
+        if (!words.length) {
+          status.textContent = "Type an English sentence.";
+          return;
+        }
+        shown = { source: words, written: [], weights: [] };
+        const pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : PAUSE;
+        await translate(loaded, words.map((word) => loaded.ids.get(word) ?? UNK), async (steps) => {
+          if (mine !== turn) throw new Error("superseded");
+          shown.written.push(loaded.words.target[steps.at(-1).id]);
+          shown.weights.push(steps.at(-1).weights);
+          if (shown.written.length === 1) drawHeads(shown.weights[0]);
+          chosen = shown.written.length - 1;
+          drawWritten();
+          drawSource();
+          if (pause) await new Promise((resume) => setTimeout(resume, pause));
+        });
+      } catch (error) {
+        if (error.message !== "superseded") status.textContent = error.message;
+      } finally {
+        if (mine === turn) go.disabled = false;
+      }
+    }
+
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      start();
+    });
+    head.addEventListener("change", drawSource);
+    drawHeads(first.weights[0]);
+    drawWritten();
+    drawSource();
+    return () => { turn += 1; };
+  }
+
+  globalThis.explorers ??= {};
+  globalThis.explorers.translator = { render, wordsOf, asKnown, joined, load, translate, looks };
+})();

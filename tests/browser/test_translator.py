@@ -1,0 +1,123 @@
+"""The translator of the first page: the words of PyTorch, and a sentence where something is missing."""
+
+import json
+
+import pytest
+import torch
+
+from solutions.translator import corpus
+from solutions.translator.browser import export
+from solutions.translator.decoding import translate_ids
+from solutions.translator.runs import FinishedRun, Shape, prepare
+from solutions.translator.training import Settings
+
+MODEL = "**/translator-model/*"
+PROMISED = "il tuo gatto è un gatto adorabile"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A small translator that a moment's training has made: what it says need not be right, but must be the same everywhere."""
+    folder = tmp_path_factory.mktemp("run")
+    splits = corpus.splits()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    settings = Settings(tokens=512, steps=150, warmup=50, learning_rate=5e-3, smoothing=0.0, look_every=150)
+    prepare(folder, splits["train"], splits["validation"][:20], Shape(32, 4, 2, 2, 64, 0.0), settings).run()
+    torch.set_num_threads(threads)
+    return FinishedRun(folder, "cpu")
+
+
+@pytest.fixture(scope="module")
+def model_files(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    export(run, folder)
+    return folder
+
+
+@pytest.fixture
+def first_page(page, built_book, model_files):
+    page.route(MODEL, lambda route: route.fulfill(path=model_files / route.request.url.rsplit("/", 1)[1]))
+    page.goto(built_book + "book/index.html")
+    page.locator(".translator-written button").first.wait_for()
+    return page
+
+
+def type_and_wait(page, sentence):
+    page.get_by_label("English").fill(sentence)
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.translator-button').disabled")
+    page.wait_for_function("!document.querySelector('.translator-button').disabled")
+
+
+def test_a_hundred_sentences_come_out_as_in_pytorch(first_page, run):
+    sentences = [english for english, _ in corpus.splits()["random"][:100]]
+    found = first_page.evaluate(
+        """async (sentences) => {
+            const { load, asKnown, wordsOf, translate, joined } = globalThis.explorers.translator;
+            const model = await load();
+            const found = [];
+            for (const sentence of sentences) {
+                const ids = wordsOf(asKnown(sentence, model.ids)).map((word) => model.ids.get(word) ?? 3);
+                const written = (await translate(model, ids)).map((step) => step.id).filter((id) => id !== 2);
+                found.push([ids, written, joined(written.map((id) => model.words.target[id]))]);
+            }
+            return found;
+        }""",
+        sentences,
+    )
+    sources = run.source.encode([run.as_known(sentence) for sentence in sentences])
+    expected = [translate_ids(run.model, [ids])[0] for ids in sources]
+    assert [ids for ids, _, _ in found] == sources
+    assert [written for _, written, _ in found] == expected
+    assert [text for _, _, text in found] == [run.target.decode(ids) for ids in expected]
+
+
+def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
+    asked = []
+    first_page.on("request", lambda request: asked.append(request.url))
+    shown = json.loads(first_page.locator(".explorer[data-explorer=translator]").get_attribute("data-state"))["first"]
+    assert first_page.locator(".translator-sentence").inner_text() == PROMISED
+    word = first_page.get_by_role("button", name="adorabile", exact=True)
+    word.focus()
+    first_page.keyboard.press("Enter")
+    assert word.get_attribute("aria-pressed") == "true"
+    last = shown["weights"][shown["written"].index("adorabile")][-1]  # heads, source words
+    weights = [sum(head[place] for head in last) / len(last) for place in range(len(shown["source"]))]
+    numbers = first_page.locator(".translator-word small").all_inner_texts()
+    assert [float(number) for number in numbers] == pytest.approx(weights, abs=0.006)
+    first_page.get_by_label("Head").select_option("0.1")
+    numbers = first_page.locator(".translator-word small").all_inner_texts()
+    head = shown["weights"][shown["written"].index("adorabile")][0][1]
+    assert [float(number) for number in numbers] == pytest.approx(head, abs=0.006)
+    assert asked == []
+
+
+def test_a_typed_sentence_is_translated_and_unknown_words_are_named(first_page, run):
+    type_and_wait(first_page, "The red cat sleeps.")
+    expected = run.translate(["The red cat sleeps."])[0]
+    assert first_page.locator(".translator-sentence").inner_text() == expected
+    assert first_page.locator(".translator-status").inner_text() == ""
+    type_and_wait(first_page, "the zyzzyva sleeps")
+    assert "Not in its vocabulary" in first_page.locator(".translator-status").inner_text()
+    assert "zyzzyva" in first_page.locator(".translator-status").inner_text()
+    type_and_wait(first_page, "   ")
+    assert first_page.locator(".translator-status").inner_text() == "Type an English sentence."
+    assert first_page.errors_seen == []
+    assert [url for url in first_page.requests_abroad if not url.startswith("data:")] == []
+
+
+def test_where_the_model_is_missing_the_page_says_so_and_goes_on(page, built_book):
+    page.route(MODEL, lambda route: route.fulfill(status=404))
+    page.goto(built_book + "book/index.html")
+    type_and_wait(page, "the cat")
+    assert "without the model" in page.locator(".translator-status").inner_text()
+    assert page.locator(".translator-sentence").inner_text() == PROMISED
+
+
+def test_where_webassembly_is_off_the_page_says_so(page, built_book):
+    page.add_init_script("delete globalThis.WebAssembly")
+    page.goto(built_book + "book/index.html")
+    type_and_wait(page, "the cat")
+    assert "no WebAssembly" in page.locator(".translator-status").inner_text()
+    assert page.errors_seen == []
