@@ -66,7 +66,10 @@ def runs_table(runs):
         )
         for run in runs
     ]
-    return Markdown("\n\n".join([table(heads, rows).data, *(made_by(run) for run in runs)]))
+    how = "\n\n".join(map(made_by, runs))
+    return Markdown(
+        f"{table(heads, rows).data}\n\n::::{{admonition}} What made each row\n:class: dropdown\n\n{how}\n::::"
+    )
 
 
 def samples_table(runs, text):
@@ -88,10 +91,10 @@ def cell(text):
 
 def made_by(run):
     """Say how a run was made."""
-    said = [f"**{run.get('text') or NOTHING}**, {run.get('hardware') or NOTHING}, {run.get('date') or NOTHING}:"]
-    said += [f"`{run['command']}`"] if run.get("command") else []
-    said += [f"(`{run['signature']}`)"] if run.get("signature") else []
-    return " ".join(said)
+    said = f"**{run.get('text') or NOTHING}**, {run.get('hardware') or NOTHING}, {run.get('date') or NOTHING}:"
+    command = f"\n\n```text\n{run['command']}\n```" if run.get("command") else ""
+    signature = f"\n\n(`{run['signature']}`)" if run.get("signature") else ""
+    return said + command + signature
 
 
 def table(heads, rows):

@@ -44,7 +44,7 @@ def first_page(page, built_book, model_files):
 
 
 def type_and_wait(page, sentence):
-    page.get_by_label("English").fill(sentence)
+    page.get_by_label("English", exact=True).fill(sentence)
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.translator-button').disabled")
     page.wait_for_function("!document.querySelector('.translator-button').disabled")
