@@ -92,9 +92,8 @@ def cell(text):
 def made_by(run):
     """Say how a run was made."""
     said = f"**{run.get('text') or NOTHING}**, {run.get('hardware') or NOTHING}, {run.get('date') or NOTHING}:"
-    command = f"\n\n```text\n{run['command']}\n```" if run.get("command") else ""
-    signature = f"\n\n(`{run['signature']}`)" if run.get("signature") else ""
-    return said + command + signature
+    lines = "\n".join(filter(None, (run.get("command"), run.get("signature"))))
+    return f"{said}\n\n```text\n{lines}\n```" if lines else said
 
 
 def table(heads, rows):

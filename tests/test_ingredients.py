@@ -72,4 +72,4 @@ def test_the_table_of_runs_takes_what_is_there():
     table = measurements.runs_table([whole, {"text": "something else", "chrf": None}]).data
     assert "| Multi30k | 1,234,567 | 10 min | 30.1 | 31.0 | 55.5 |" in table
     assert "| something else | – | – | – | – | – |" in table
-    assert "\npython -m x\n" in table and "`nrefs:1`" in table
+    assert "\npython -m x\nnrefs:1\n" in table
