@@ -12,6 +12,7 @@ from solutions.translator.runs import FinishedRun, Shape, prepare
 from solutions.translator.training import Settings
 
 MODEL = "**/translator-model/*"
+EXPLORER = ".explorer[data-explorer=translator]"
 PROMISED = "il tuo gatto è un gatto adorabile"
 
 
@@ -44,10 +45,14 @@ def first_page(page, built_book, model_files):
 
 
 def type_and_wait(page, sentence):
+    explorer = page.locator(EXPLORER)
+    before = int(explorer.get_attribute("data-finished") or 0)
     page.get_by_label("English", exact=True).fill(sentence)
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.translator-button').disabled")
-    page.wait_for_function("!document.querySelector('.translator-button').disabled")
+    page.wait_for_function(
+        "([selector, before]) => Number(document.querySelector(selector).dataset.finished) > before",
+        arg=[EXPLORER, before],
+    )
 
 
 def test_a_hundred_sentences_come_out_as_in_pytorch(first_page, run):
@@ -76,7 +81,7 @@ def test_a_hundred_sentences_come_out_as_in_pytorch(first_page, run):
 def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     asked = []
     first_page.on("request", lambda request: asked.append(request.url))
-    shown = json.loads(first_page.locator(".explorer[data-explorer=translator]").get_attribute("data-state"))["first"]
+    shown = json.loads(first_page.locator(EXPLORER).get_attribute("data-state"))["first"]
     assert first_page.locator(".translator-sentence").inner_text() == PROMISED
     word = first_page.get_by_role("button", name="adorabile", exact=True)
     word.focus()

@@ -184,7 +184,10 @@
       } catch (error) {
         if (error.message !== "superseded") status.textContent = error.message;
       } finally {
-        if (mine === turn) go.disabled = false;
+        if (mine === turn) {
+          go.disabled = false;
+          el.dataset.finished = String(mine);
+        }
       }
     }
 
