@@ -11,6 +11,7 @@ written by `python -m solutions.translator evaluate --record`:
 - `sentences`: of the test;
 - `bleu_greedy`, `bleu_beam_5`, `chrf`: from 0 to 100: greedy decoding, beam search with 5 hypotheses, and chrF of the latter;
 - `signature`: sacreBLEU's, of the BLEU scores;
+- `remark`, perhaps: what a reader must know to judge the row, such as how many settings were tried and whether the test was in sight;
 - `samples`, perhaps: translations from good to bad, each with `source`, `reference`, `translation` and its own `chrf`.
 
 A key that is missing, or null, stays empty in the table. Where a file is missing, nothing was measured yet.
@@ -93,7 +94,8 @@ def made_by(run):
     """Say how a run was made."""
     said = f"**{run.get('text') or NOTHING}**, {run.get('hardware') or NOTHING}, {run.get('date') or NOTHING}:"
     lines = "\n".join(filter(None, (run.get("command"), run.get("signature"))))
-    return f"{said}\n\n```text\n{lines}\n```" if lines else said
+    parts = [said, f"```text\n{lines}\n```" if lines else "", run.get("remark", "")]
+    return "\n\n".join(filter(None, parts))
 
 
 def table(heads, rows):

@@ -67,9 +67,10 @@ def test_the_table_of_runs_takes_what_is_there():
     assert "No runs measured yet" in measurements.runs_table(None).data
     whole = {
         "text": "Multi30k", "command": "python -m x", "hardware": "a CPU", "date": "2026-01-01", "weights": 1234567, "seconds": 600,
-        "bleu_greedy": 30.123, "bleu_beam_5": 31.0, "chrf": 55.5, "signature": "nrefs:1",
+        "bleu_greedy": 30.123, "bleu_beam_5": 31.0, "chrf": 55.5, "signature": "nrefs:1", "remark": "The third of three tries.",
     }  # fmt: skip
     table = measurements.runs_table([whole, {"text": "something else", "chrf": None}]).data
     assert "| Multi30k | 1,234,567 | 10 min | 30.1 | 31.0 | 55.5 |" in table
     assert "| something else | – | – | – | – | – |" in table
     assert "\npython -m x\nnrefs:1\n" in table
+    assert "The third of three tries." in table

@@ -72,6 +72,9 @@ def parser():
         "--record", type=Path, metavar="FILE.json", help="keep the scores there, greedy and with a beam of 5"
     )
     evaluating.add_argument("--name", help="with --record: of the text and its languages")
+    evaluating.add_argument(
+        "--remark", help="with --record: what a reader must know, such as how many settings were tried"
+    )
     evaluating.add_argument("--samples", action="store_true", help="with --record: a few translations too")
     for each in (translating, evaluating):
         each.add_argument("--beam", type=int, default=1, help="hypotheses of beam search; 1 is greedy")
@@ -199,7 +202,7 @@ def evaluate(options):
     sources, references = zip(*read_pairs(options.source, options.target), strict=True)
     if options.record:
         entry = records.record(run, options.name or options.source, sources, references, options.samples)
-        records.add(options.record, entry)
+        records.add(options.record, entry | ({"remark": options.remark} if options.remark else {}))
         print(f"BLEU {entry['bleu_greedy']} greedy, {entry['bleu_beam_5']} with a beam of 5: {options.record}")
         return
     translations = run.translate(sources, options.beam)
