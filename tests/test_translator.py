@@ -23,7 +23,7 @@ from solutions.translator.decoding import beam, greedy, without_special
 from solutions.translator.model import Cache, Translator, dropped
 from solutions.translator.runs import FinishedRun, Shape, prepare
 from solutions.translator.tokenizer import BOS, EOS, PAD
-from solutions.translator.training import CHECKPOINT, HISTORY, WEIGHTS, Settings, Team, TrainingError, dist  # noqa: F401
+from solutions.translator.training import CHECKPOINT, HISTORY, WEIGHTS, Settings, Team, TrainingError  # noqa: F401
 
 SIZE = {"d_model": 32, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2, "d_ff": 64}
 SHAPE = Shape(**SIZE, dropout=0.1)
@@ -228,8 +228,7 @@ folder, settings, team = Path(sys.argv[1]), Settings(**json.loads(sys.argv[2])),
 training = prepare(folder, toy_pairs(), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.0), settings, team=team)
 training.run()
 torch.save(training.model.state_dict(), folder / f"rank{team.rank}.pt")
-if dist.is_initialized():
-    dist.destroy_process_group()
+team.part()
 """
 
 
@@ -237,10 +236,14 @@ def train_in_processes(count, folder, settings):
     """Train in so many processes; return the weights that each of them has in the end."""
     script = folder.with_suffix(".py")
     script.write_text(IN_A_TEAM)
-    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)] if count > 1 else []
-    command = [sys.executable, *start, script, folder, json.dumps(settings.__dict__)]
+    here = ["--local-addr", "127.0.0.1"]  # not this machine's name, which may not be found
+    torchrun = ["-m", "torch.distributed.run", "--standalone", *here, "--nproc-per-node", str(count)]
+    command = [sys.executable, *(torchrun if count > 1 else []), script, folder, json.dumps(settings.__dict__)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL, timeout=200)
+    if sys.platform == "linux":
+        environment["GLOO_SOCKET_IFNAME"] = "lo"
+    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
     return [torch.load(folder / f"rank{rank}.pt") for rank in range(count)]
 
 

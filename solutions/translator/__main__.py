@@ -135,6 +135,7 @@ def train(options):
         file=sys.stderr,
     )
     loss = training.run()
+    team.part()
     tell(f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}", file=sys.stderr)
     if team.rank == 0 and not options.source:
         report_splits(FinishedRun(options.folder))

@@ -119,6 +119,17 @@ class Team:
         dist.broadcast(told, 0)
         return told.item()
 
+    def wait(self):
+        """Wait here until all processes have come so far."""
+        if self.size > 1:
+            dist.barrier()
+
+    def part(self):
+        """Let the processes go their own ways, all at one time: who left early would look like a crash to the others."""
+        self.wait()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
 
 class Training:
     """A training that can be interrupted at any moment and goes on where its last checkpoint was.
@@ -398,6 +409,7 @@ class Training:
         """Average the last checkpoints where that was asked for, write the finished model, and return its validation loss."""
         if self.step_number % self.settings.look_every:
             self.look()
+        self.team.wait()  # the first process may still be writing
         paths = sorted(self.folder.glob("weights-*.safetensors"))[-self.settings.average :]
         if self.settings.average > 1 and len(paths) > 1:
             self.put_average(paths)
