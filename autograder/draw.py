@@ -50,7 +50,7 @@ def module_case(rng, reference, constructor, forward, dtype=torch.float32, **par
         dtype: of the weights, and so of the module.
         parts: `train`, `method` and `changed`; see `autograder.probes`.
     """
-    names = list(inspect.signature(reference).parameters)
+    names = parameters_of(reference)
     if list(constructor) != names[: len(constructor)]:
         raise ValueError(
             f"the arguments {list(constructor)} are passed in order, and {reference.__name__} takes {names}"
@@ -61,6 +61,12 @@ def module_case(rng, reference, constructor, forward, dtype=torch.float32, **par
         "forward": forward,
         **parts,
     }
+
+
+@cache
+def parameters_of(reference):
+    """Return the names of what a class is called with."""
+    return list(inspect.signature(reference).parameters)
 
 
 @cache

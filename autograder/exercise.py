@@ -114,8 +114,8 @@ class Exercise:
         return inputs
 
     @cached_property
-    def _modules(self):
-        """The reference's modules, by what decides how they are made."""
+    def _makers(self):
+        """What stands for the reference in cases that give all weights of a module, by what decides how it is made."""
         return {}
 
     def _reference_for(self, inputs):
@@ -126,14 +126,9 @@ class Exercise:
         if "constructor" not in inputs or not inputs.get("weights"):
             return self.reference
         key = encode([inputs["constructor"], sorted({weight.dtype for weight in inputs["weights"].values()})])
-
-        @wraps(self.reference, updated=())
-        def made_once(*arguments):
-            if key not in self._modules:
-                self._modules[key] = self.reference(*arguments)
-            return self._modules[key]
-
-        return made_once
+        if key not in self._makers:
+            self._makers[key] = made_once(self.reference)
+        return self._makers[key]
 
     def _prepared(self, case, seed):
         inputs = self._inputs(case, seed, {} if seed == PUBLIC_SEED else self._shown)
@@ -179,6 +174,19 @@ class PreparedExercise:
     returns: tuple[str, ...]
     hints: tuple[str, ...]
     cases: tuple[PreparedCase, ...]
+
+
+def made_once(kind):
+    """Return what looks like a class, and makes one object at the first call, which it returns ever after."""
+    made = []
+
+    @wraps(kind, updated=())
+    def make(*arguments):
+        if not made:
+            made.append(kind(*arguments))
+        return made[0]
+
+    return make
 
 
 def first_bytes(value):

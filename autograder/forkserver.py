@@ -61,7 +61,6 @@ PRELOADED = (  # what a kernel would import at its start, and with the first ans
     "ipykernel.debugger",
     "ipykernel.ipkernel",
     "ipykernel.kernelapp",
-    "matplotlib_inline.backend_inline",
     "numpy",
     "tornado.platform.asyncio",
     "tornado.queues",
@@ -92,12 +91,21 @@ def main():
 
 def import_what_notebooks_import(names):
     """Import what every kernel needs, and what the chapter's released notebook imports; calculate on one thread."""
-    for name in (*PRELOADED, *names):
-        importlib.import_module(name)
+    with without_debugger():
+        for name in (*PRELOADED, *names):
+            importlib.import_module(name)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
     shorten_what_is_printed()
     number_cells_quickly()
+
+
+@contextlib.contextmanager
+def without_debugger():
+    """Let ipykernel find no debugger: nobody steps through a submission, and to load one takes longer than any other part of a kernel."""
+    sys.modules["debugpy"] = None
+    yield
+    del sys.modules["debugpy"]
 
 
 def number_cells_quickly():

@@ -19,6 +19,7 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -157,8 +158,8 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
                 yield Task(stem, handed_in.learner, submission, seed, checks, limits, unsandboxed, handed_in.timestamp)
                 continue
             record = before.metadata["autograder"]
-            if handed_in.learner not in scores.stored or not is_written(places.feedback(handed_in.learner, stem)):
-                enter(before, handed_in.learner, stem, places, scores, handed_in.timestamp)
+            if handed_in.learner not in scores().stored or not is_written(places.feedback(handed_in.learner, stem)):
+                enter(before, handed_in.learner, stem, places, scores(), handed_in.timestamp)
             if record["checks"] != checks:
                 tally.outdated.append(handed_in.learner)
             tally.before += 1
@@ -169,7 +170,7 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
         if isinstance(outcome, Exception):
             tally.failed.append((task.learner, f"{type(outcome).__name__}: {outcome}"))
         else:
-            keep_graded(outcome, task, places, scores)
+            keep_graded(outcome, task, places, scores())
             tally.graded += 1
         done += 1
         show(stem, done, len(group), task.learner)
@@ -361,26 +362,31 @@ class Cluster:
 
 @contextlib.contextmanager
 def graders(stem, workers, scheduler, unsandboxed, gradebook):
-    """Give those who will do the work, and the Scores that they are for."""
-    if not scheduler:
-        starting_boundary(
-            stem, unsandboxed
-        )  # one for all workers; it takes a second or two, in which the rest is loaded
-    import autograder.class_report
-    import autograder.feedback  # noqa: F401
-    from autograder.exercise import load_exercises
-    from autograder.gradebook import Scores
+    """Give those who will do the work, and a function that opens the Scores which it is for.
 
-    load_exercises(stem)  # before workers are forked: they share it
+    What only this process needs is loaded once the others are at work.
+    """
+    from autograder.exercise import load_exercises
+
     if scheduler:
         pool = Cluster(scheduler, stem)
     else:
+        starting_boundary(stem, unsandboxed)  # for all workers; it takes a second or two, in which the rest is loaded
+        for exercise in load_exercises(stem).values():
+            exercise.prepare(b"any")  # makes what is made once: workers are forked later, and share it
+        gc.freeze()  # what was loaded stays, and need not be looked through again and again
         boundary(stem, unsandboxed)
-        pool = Pool(
-            workers or len(psutil.Process().cpu_affinity() if sys.platform == "linux" else range(os.cpu_count()))
-        )
+        cores = psutil.Process().cpu_affinity() if sys.platform == "linux" else range(os.cpu_count())
+        pool = Pool(workers or len(cores))
+
+    @cache
+    def scores():
+        from autograder.gradebook import Scores
+
+        return opened.enter_context(Scores(stem, gradebook))
+
     try:
-        with pool, Scores(stem, gradebook) as scores:
+        with pool, contextlib.ExitStack() as opened:
             yield pool, scores
     finally:
         if not scheduler:
@@ -390,7 +396,6 @@ def graders(stem, workers, scheduler, unsandboxed, gradebook):
 def be_a_worker(line, parents_end):
     """Be a process that grades, until the parent closes its end of the line, or ends, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and closes the line
-    gc.freeze()  # what was loaded stays, and need not be looked through again and again
     parents_end.close()
 
     def follow_parent():
@@ -468,7 +473,7 @@ def regrade_class(
                 task.learner, before.pop(task.learner), json.loads(outcome)["metadata"]["autograder"]
             )
             if keep:
-                keep_graded(outcome, task, places, scores)
+                keep_graded(outcome, task, places, scores())
         if keep:
             report(stem, places)
     return len(paths), sorted(changes, key=lambda change: (change.learner, change.exercise)), failed

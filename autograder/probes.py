@@ -17,16 +17,18 @@ import linecache
 import time
 import traceback
 import warnings
+from types import MethodType
 
 import numpy as np
 
-from autograder.wire import Opaque, Tensor, decode, encode, is_tensor, plain
+from autograder.wire import PLAIN_TYPES, Opaque, Tensor, decode, encode, is_tensor, plain
 
 ANSWER_MIME = "application/vnd.autograder.answer+json"
 MOMENT = 0.05  # seconds
 LONGEST_MESSAGE = 500_000  # characters, after which no further answer is added to one
 ROUNDS = 400  # in which each of a few things that are dropped at random is dropped and kept at least once
 MOVED = 1e-6  # less than this is rounding
+FITTED, MOST_FITTED = {}, 1000  # functions that could be called, by what was asked
 
 
 class Unfit(Exception):
@@ -526,6 +528,8 @@ def as_view(value):
 
 def live(value):
     """Return a plain value with torch tensors where it describes them; they share its memory."""
+    if type(value) in PLAIN_TYPES:
+        return value
     match value:
         case Tensor():
             import torch
@@ -562,7 +566,14 @@ def observe(probe, implementation, inputs):
 
 
 def complaint_about_signature(implementation, inputs):
-    """Return why the function cannot be called with these arguments by name, or None."""
+    """Return why the function cannot be called with these arguments by name, or None.
+
+    A function is asked many times, and to take its signature apart takes as long as many an answer: what fitted once is remembered.
+    """
+    function = implementation.__func__ if type(implementation) is MethodType else implementation
+    asked = id(function), function is implementation, len(inputs)
+    if FITTED.get(asked) is function:
+        return None
     try:
         signature = inspect.signature(implementation)
     except (TypeError, ValueError):
@@ -571,6 +582,9 @@ def complaint_about_signature(implementation, inputs):
         signature.bind(*inputs.values())
     except TypeError:
         return f"takes {str(signature)[:120]}, and is called with ({', '.join(inputs)}); keep the stub's first line"
+    if len(FITTED) >= MOST_FITTED:
+        FITTED.clear()
+    FITTED[asked] = function
     return None
 
 

@@ -6,9 +6,9 @@ processes, where to write and read numbers would take longer than most questions
 module never imports torch, which takes a second: only `autograder.probes.live` makes tensors of such data again.
 """
 
-import base64
 import json
 import sys
+from binascii import a2b_base64, b2a_base64
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ LARGEST_ARRAY = 150_000  # elements
 MOST_PARTS = 100_000  # lists, arrays and entries; each takes twenty times its text in memory
 LARGEST_KEY = 2**60  # larger whole numbers may all have one hash, and a dictionary of them takes hours to read
 DEEPEST = 12
+PLAIN_TYPES = {type(None), bool, int, float, str}  # what is data already
 ARRAY_DTYPES = {
     "bool",
     "int8",
@@ -63,11 +64,13 @@ class WireError(ValueError):
 
 def plain(value, depth=0):
     """Reduce a value to data; what is not data becomes `Opaque` with its type's name."""
+    if type(value) in PLAIN_TYPES:
+        return value
     if depth > DEEPEST:
         return Opaque("something nested very deeply")
     if isinstance(value, np.ndarray | np.generic):
         return plain_array(np.asarray(value))
-    if value is None or isinstance(value, bool | Opaque | Tensor):
+    if isinstance(value, Opaque | Tensor):
         return value
     if is_tensor(value):
         return plain_tensor(value)
@@ -118,10 +121,10 @@ def plain_tensor(tensor):
         return Opaque(f"a torch tensor of dtype {dtype}")
     if tensor.numel() > LARGEST_ARRAY:
         return Opaque(f"a torch tensor of shape {tuple(tensor.shape)}, too large to check")
-    values = tensor.detach().cpu()
+    values = tensor.detach().cpu().resolve_neg()
     if dtype == "bfloat16":
         values = values.float()
-    return Tensor(np.array(values.resolve_conj().resolve_neg().numpy()), dtype)
+    return Tensor(np.array(values.numpy()), dtype)
 
 
 def numbers(value):
@@ -153,6 +156,8 @@ def unmasked(text):
 
 def copied(value):
     """Return a copy of a plain value that shares no array, list or dictionary with it."""
+    if type(value) in PLAIN_TYPES:
+        return value
     match value:
         case np.ndarray():
             return value.copy()
@@ -191,6 +196,8 @@ def decode(text):
 
 def to_json(value, *, packed=False):
     """Return a plain value as what JSON can hold; `packed`, with the bytes of arrays in place of their numbers."""
+    if type(value) in PLAIN_TYPES:
+        return value
     match value:
         case np.ndarray():
             return {"array": value.dtype.name, "shape": list(value.shape), **content_of(value, packed)}
@@ -212,7 +219,7 @@ def content_of(array, packed):
     """Return an array's numbers, or their bytes: the lowest byte of a number first, in base 64."""
     if not packed:
         return {"values": short_numbers(array)}
-    return {"bytes": base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()}
+    return {"bytes": b2a_base64(array.astype(array.dtype.newbyteorder("<")).tobytes(), newline=False).decode()}
 
 
 def short_numbers(array):
@@ -224,33 +231,25 @@ def short_numbers(array):
 
 def from_json(value):
     """Return the plain value that `to_json` made this of; see `decode` for text from anybody."""
-    match value:
-        case {"array": str(dtype), "shape": list(shape), "bytes": str(content)} | {
-            "array": str(dtype),
-            "shape": list(shape),
-            "values": list(content),
-        }:
-            return array_from_json(dtype, shape, content)
-        case {"tensor": str(dtype), "shape": list(shape), "bytes": str(content)} | {
-            "tensor": str(dtype),
-            "shape": list(shape),
-            "values": list(content),
-        }:
+    if type(value) is list:
+        return [from_json(item) for item in value]
+    if type(value) is not dict:
+        return value
+    kind, content = next(iter(value.items()), ("nothing", None))  # `to_json` says first what it is
+    match kind, content:
+        case "dict", list(pairs):
+            return {key_from_json(key): from_json(item) for key, item in pairs}
+        case "tensor", str(dtype):
             if dtype not in TENSOR_DTYPES:
                 raise WireError(f"no tensor has dtype {dtype[:40]!r} here")
-            return Tensor(array_from_json(TENSOR_DTYPES[dtype], shape, content), dtype)
-        case {"opaque": str(description)}:
-            return Opaque(description[:200])
-        case {"tuple": list(items)}:
+            return Tensor(array_from_json(TENSOR_DTYPES[dtype], value), dtype)
+        case "array", str(dtype):
+            return array_from_json(dtype, value)
+        case "tuple", list(items):
             return tuple(from_json(item) for item in items)
-        case {"dict": list(pairs)}:
-            return {key_from_json(key): from_json(item) for key, item in pairs}
-        case list():
-            return [from_json(item) for item in value]
-        case dict():
-            raise WireError("a dictionary that stands for nothing")
-        case _:
-            return value
+        case "opaque", str(description):
+            return Opaque(description[:200])
+    raise WireError("a dictionary that stands for nothing")
 
 
 def key_from_json(key):
@@ -260,20 +259,21 @@ def key_from_json(key):
     return key
 
 
-def array_from_json(dtype, shape, content):
+def array_from_json(dtype, parts):
     """Return an array, after looking at each of its parts.
 
     Args:
-        content: a list of numbers, or text of their bytes.
+        parts: has its `shape`, and its `values`, a list of numbers, or their `bytes` as text.
     """
     if dtype not in ARRAY_DTYPES:
         raise WireError(f"no array has dtype {dtype[:40]!r} here")
-    if not all(type(length) is int and length >= 0 for length in shape) or len(shape) > 16:
+    shape, content = parts.get("shape"), parts.get("bytes", parts.get("values"))
+    if type(shape) is not list or len(shape) > 16 or not all(type(length) is int and length >= 0 for length in shape):
         raise WireError("a shape must be a few whole numbers")
-    if isinstance(content, str):
+    if type(content) is str:
         kind = np.dtype("uint8" if dtype == "bool" else dtype).newbyteorder("<")
-        return np.frombuffer(base64.b64decode(content, validate=True), kind).astype(dtype).reshape(shape)
-    if not set(map(type, content)) <= {bool, int, float}:
+        return np.frombuffer(a2b_base64(content, strict_mode=True), kind).astype(dtype).reshape(shape)
+    if type(content) is not list or not set(map(type, content)) <= {bool, int, float}:
         raise WireError("an array must hold numbers")
     with np.errstate(all="ignore"):  # a number too large for its dtype is infinite
         return np.array(content, dtype=dtype).reshape(shape)

@@ -977,15 +977,15 @@ TRANSFORMER = Exercise(
         Case("gradients", model_case((3,), (2,), (5, 5), (4, 1, 1, 1, 2)), probe=gradients),
         Case("a new model has these parameters", a_new_model(False), probe=at_the_start),
         Case("float32 stays float32", model_case((3, 2), (2, 2), dtype=torch.float32)),
-        Case("more layers, more heads", model_case((5, 3), (4, 2), (11, 9), (6, 3, 2, 3, 5)), visible=False, weight=2),
+        Case("more layers, more heads", model_case((5, 3), (4, 2), (11, 9), (6, 3, 1, 2, 5)), visible=False, weight=2),
         Case(
             "more layers, pre-norm",
-            model_case((5, 3), (4, 2), (9, 11), (6, 2, 2, 3, 5), norm_first=True),
+            model_case((5, 3), (4, 2), (9, 11), (6, 2, 2, 1, 5), norm_first=True),
             visible=False,
             weight=2,
         ),
         Case(
-            "three layers in the decoder, none in the encoder", model_case((4, 2), sizes=(4, 2, 0, 3, 2)), visible=False
+            "two layers in the decoder, none in the encoder", model_case((4, 2), sizes=(4, 2, 0, 2, 2)), visible=False
         ),
         Case("another id of padding, pre-norm", model_case((2, 4), (4, 2), pad_id=2, norm_first=True), visible=False),
         Case("the encoder alone, pre-norm", model_case((4, 2), norm_first=True, method="encode"), visible=False),
