@@ -31,7 +31,7 @@ book: setup _build/.executed  ## the HTML book, from clean, warnings are errors
 
 lab: setup       ## your own copies in work/, opened in JupyterLab
 	$(BIN)/python -m autograder work
-	$(BIN)/jupyter lab --notebook-dir work --LabApp.news_url=""
+	$(BIN)/jupyter lab --notebook-dir work --LabApp.news_url=None
 
 grade: setup     ## grade your own copies in work/
 	$(BIN)/python -m autograder grade-work

@@ -30,6 +30,14 @@ def chapters():
     return [stem for stem in stems if source_of(stem).exists()]
 
 
+def repository():
+    """Return the address of the course's public repository and its branch; the address is empty where `_config.yml` gives none."""
+    import yaml  # here, for the same reason
+
+    given = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8")).get("repository") or {}
+    return given.get("url") or "", given.get("branch") or "main"
+
+
 def source_of(stem):
     """Return the path of a chapter's reference, from which its notebook is made."""
     return SOURCES / f"{stem}.py"

@@ -4,7 +4,9 @@ An author writes `exercise="softmax" points=2` on a cell. Here that becomes nbgr
 the check and hidden cells are added after it; nbgrader's own `generate_assignment` then takes the solutions out.
 """
 
+import ast
 import logging
+import re
 
 import jupytext
 import nbformat
@@ -13,12 +15,28 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from autograder.course import BUILD, NOTEBOOKS, ROOT, VISIBLE, CourseError, source_of
+from autograder.course import BUILD, NOTEBOOKS, ROOT, VISIBLE, CourseError, repository, source_of
 from autograder.exercise import load_exercises
 from autograder.visible import write_visible_cases
 
 STUB = "raise NotImplementedError"
 CHECK_IMPORT = "from autograder import check"
+COURSE = "autograder"  # the module that tells whether the course is there
+LOOK_FOR_COURSE = """\
+# A notebook opened alone has no course beside it. Where the course is installed, this cell does nothing.
+from importlib.util import find_spec
+
+if not find_spec("{course}"):
+    raise ImportError("this notebook needs its course: get the course's whole folder, type `make lab` in it, and open your copy there")
+"""
+GET_COURSE = """\
+# A notebook opened alone, as on Colab, gets here what it needs. Where the course is installed, this cell does nothing.
+from importlib.util import find_spec
+
+needed = {needed}
+if missing := [package for module, package in needed.items() if not find_spec(module)]:
+    get_ipython().run_line_magic("pip", "install --quiet " + " ".join(missing))
+"""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -55,9 +73,11 @@ def source_notebook(stem):
         cells.append(cell)
         if exercise is not None:
             cells += exercise_cells(stem, exercise, points, statement=cells[-2], solution=cell)
-    add_check_import(stem, cells)
+    setup = setup_cell(stem, cells)
     for index, cell in enumerate(cells):
         cell["id"] = cell.metadata.get("nbgrader", {}).get("grade_id", f"cell-{index}")
+    cells.insert(cells.index(setup), course_cell(setup.source))
+    setup.source = f"{setup.source}\n\n{CHECK_IMPORT}"
     notebook.cells = cells
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     notebook.nbformat_minor = 5
@@ -94,12 +114,52 @@ def nbgrader_metadata(grade_id, *, grade=False, solution=False, locked=False, po
     return nbformat.from_dict({"nbgrader": nbgrader})
 
 
-def add_check_import(stem, cells):
-    """Let the setup cell, the first one of code, import `check`; a source does not, so that a reference imports no grader."""
+def setup_cell(stem, cells):
+    """Return the setup cell, the first one of code. It does not import `check` in a source, so that a reference imports no grader."""
     setup = next((cell for cell in cells if cell.cell_type == "code"), None)
     if setup is None or "nbgrader" in setup.metadata:
         raise CourseError(f"{source_of(stem)}: the first code cell must be the setup cell with the imports")
-    setup.source = f"{setup.source}\n\n{CHECK_IMPORT}"
+    return setup
+
+
+def course_cell(setup, published=None):
+    """Return the cell that stands before the setup cell, for a notebook opened alone. It costs a notebook that is not alone a millisecond.
+
+    It carries nothing of nbgrader's: a gradebook with submissions to a release without it takes no other cells.
+
+    Args:
+        setup: the setup cell's source; what it imports is needed.
+        published: (address, branch) of the course's repository; those of `_config.yml` if None.
+    """
+    address, branch = published or repository()
+    if address:
+        pins = pinned_packages()
+        needed = {module: pins[module] for module in modules_imported(setup) if module in pins}
+        needed[COURSE] = f"git+{address}@{branch}"
+        lines = [f'    "{module}": "{package}",' for module, package in needed.items()]
+        source = GET_COURSE.format(needed="\n".join(["{", *lines, "}"]))
+    else:
+        source = LOOK_FOR_COURSE.format(course=COURSE)
+    cell = new_code_cell(source.rstrip(), id="course")
+    cell.metadata = nbformat.from_dict({"deletable": False, "editable": False})
+    return cell
+
+
+def modules_imported(source):
+    """Return the top-level names of the modules that a piece of Python imports, in order, each once."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module)
+    return list(dict.fromkeys(name.split(".")[0] for name in names))
+
+
+def pinned_packages():
+    """Return the lines of requirements.txt without their reasons, "numpy==2.4.6", by the package's name."""
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return {match[1]: match[0] for line in lines if (match := re.match(r"([\w.-]+)==[\w.+-]+", line))}
 
 
 def require_same_exercises(stem, source):

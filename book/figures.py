@@ -1172,3 +1172,30 @@ def recipe_dots(groups, baseline):
     ax.set_yticklabels(groups)
     ax.tick_params(axis="y", length=0)
     return figure
+
+
+def open_graph(weights, source, written, title, size):
+    """Draw the picture that is shown with a link to the book: its title, and an attention map of a sentence, in large letters.
+
+    Args:
+        weights: (written words, source words), each row summing to 1.
+        source, written: the words of the two sentences.
+        title: of the course; what follows its comma stands on a second line.
+        size: width and height in pixels, at 100 an inch.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure = plt.figure(figsize=(size[0] / 100, size[1] / 100), dpi=100, layout="none")
+    name, _, rest = title.partition(", ")
+    figure.text(0.04, 0.72, name, fontsize=68, weight="bold", color=BLUE)
+    figure.text(0.04, 0.56, rest, fontsize=50, color="#222222")
+    subtitle = "Build a Transformer\nthat translates, one\nfunction at a time."
+    figure.text(0.04, 0.12, subtitle, fontsize=31, color="#333333")
+    ax = figure.add_axes((0.645, 0.04, 0.34, 0.66))
+    heatmap(weights, written, source, xlabel=None, ylabel=None, decimals=None, ax=ax)
+    ax.xaxis.tick_top()
+    ax.tick_params(labelsize=28, length=0, pad=6)
+    ax.tick_params(axis="x", rotation=60)
+    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
+    return figure

@@ -172,11 +172,11 @@ def overlaps(weights):
     return torch.minimum(weights[:, :, None], weights[:, None]).sum(-1).mean((0, 3))
 
 
-def explorer_state(model, texts):
+def explorer_state(model, texts, decimals=3):
     """Return what the explorer `heads` starts from: for each sentence its words, weights and offers, rounded."""
 
     def numbers(tensor):
-        return (tensor.double() * 1000).round().div(1000).tolist()
+        return (tensor.double() * 10**decimals).round().div(10**decimals).tolist()
 
     state = {"words": WORDS, "questions": list(QUESTIONS), "base": numbers(base(model)), "sentences": []}
     for text in texts:

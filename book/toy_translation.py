@@ -223,11 +223,23 @@ def decoding_steps(translator, sentence, decimals=3):
     """Decode a sentence greedily, and note every step.
 
     Returns:
-        dict: `source`, its words; `steps`, one for each word written: `logits` over the Italian vocabulary, and `attention`, by head, the
-        weights over the source's words, both rounded; `chosen`, the ids written, `<bos>` not counted.
+        dict: `source`, its words, and what `noted_steps` returns.
+    """
+    ids = greedy_decode(translator.model, translator.source(sentence), max_len=20)
+    return {"source": sentence.split(), **noted_steps(translator, sentence, ids, decimals)}
+
+
+def noted_steps(translator, sentence, ids, decimals=3):
+    """Note what the model knows at every step of writing.
+
+    Args:
+        ids: (1, tgt_len) int64, what is written, `<bos>` first.
+
+    Returns:
+        dict: `steps`, one for each word written: `logits` over the Italian vocabulary, and `attention`, by head, the weights over the
+        source's words, both rounded; `chosen`, the ids written, `<bos>` not counted.
     """
     src = translator.source(sentence)
-    ids = greedy_decode(translator.model, src, max_len=20)
     with torch.no_grad():
         logits = translator.model(src, ids[:, :-1])[0]  # (tgt_len, vocab_size)
     attention = cross_attention(translator.model, src, ids[:, :-1])[-1, 0].transpose(0, 1)  # (tgt_len, heads, src_len)
@@ -235,4 +247,4 @@ def decoding_steps(translator, sentence, decimals=3):
         {"logits": row.numpy().round(decimals).tolist(), "attention": heads.numpy().round(decimals).tolist()}
         for row, heads in zip(logits.double(), attention.double(), strict=True)
     ]
-    return {"source": sentence.split(), "steps": steps, "chosen": ids[0, 1:].tolist()}
+    return {"steps": steps, "chosen": ids[0, 1:].tolist()}

@@ -74,6 +74,16 @@ def sinusoidal_encoding(seq_len, d_model):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_positions
+# explore_positions(sinusoidal_encoding)
+# ```
+#
+# Those are the clocks of the book's page, and your encoding sets their hands.
+
+# %% [markdown]
 # ## 2. From one position to another
 #
 # Moving by a fixed number of positions is a matrix, the same one wherever you start. Write `offset_matrix(offset, d_model)`, which returns the

@@ -127,6 +127,16 @@ def scaled_dot_product_attention(query, key, value):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_attention
+# explore_attention(scaled_dot_product_attention)
+# ```
+#
+# That is the plane of the book's page. Turn the query: the weights and the output are what your function returns.
+
+# %% [markdown]
 # ## 4. Back through the softmax
 #
 # To train, a gradient must pass from the weights to the scores. A score pushes its own weight up and, since the weights sum to 1, all the

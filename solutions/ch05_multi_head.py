@@ -181,6 +181,16 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_heads
+# explore_heads(MultiHeadAttention)
+# ```
+#
+# Those are the four heads of the book's page: your module, with the parameters of a trained model. To train it takes some seconds.
+
+# %% [markdown]
 # ## What you have now
 #
 # Multi-head attention, the part of the Transformer that lets words exchange what they know. It needs no change for self-attention or for

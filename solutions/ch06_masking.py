@@ -183,6 +183,16 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_masks
+# explore_masks(masked_attention, causal_mask, padding_mask, decoder_mask)
+# ```
+#
+# That is the mask to paint of the book's page. The weights are what your function returns, and the last table holds its gradients.
+
+# %% [markdown]
 # ## What you have now
 #
 # Permissions as data, and an attention that obeys them. The `MultiHeadAttention` of chapter 5 takes these masks as they are: give it

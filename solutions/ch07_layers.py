@@ -90,6 +90,16 @@ class LayerNorm(nn.Module):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_layer_norm
+# explore_layer_norm(LayerNorm)
+# ```
+#
+# Those are the four features of the book's page, and the bars on the right are what your norm returns.
+
+# %% [markdown]
 # ## 2. The position-wise feed-forward network
 #
 # Two linear layers with a ReLU between them, applied to every position alike:

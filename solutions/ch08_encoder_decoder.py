@@ -337,6 +337,16 @@ def extend_until_eos(model, src, max_len, bos_id, eos_id):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_decoding
+# explore_decoding(greedy_decode)
+# ```
+#
+# That is the decoding of the book's page: your function writes, with a small translator. To train it takes some seconds.
+
+# %% [markdown]
 # ## What you have now
 #
 # A Transformer, whole, from token ids to a sentence in another language. With weights drawn at random it writes nonsense. The next chapter gives it data, a

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 
 os.environ["OMP_NUM_THREADS"] = (
     "1"  # before torch is imported: the workers share the cores, and sums depend on the number of threads
@@ -16,6 +17,8 @@ from autograder.probes import observe
 from autograder.sample_class import notebook_with, solution_sources
 from autograder.sandbox import Sandbox
 from autograder.wire import decode, encode
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def judged(prepared, implementation):
@@ -33,7 +36,7 @@ def solved_notebook(stem, changes=None, extra_cells=()):
         extra_cells: sources of code cells added after the setup cell.
     """
     notebook = notebook_with(stem, {**solution_sources(stem), **(changes or {})})
-    notebook.cells[2:2] = [nbformat.v4.new_code_cell(source) for source in extra_cells]
+    notebook.cells[3:3] = [nbformat.v4.new_code_cell(source) for source in extra_cells]
     return notebook
 
 
@@ -66,3 +69,31 @@ def sandbox():
     """Skip what cannot be tried without a sandbox, and say why there is none."""
     if why_no_sandbox():
         pytest.skip(why_no_sandbox())
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser, one for all tests of a process: Playwright takes no second."""
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        pytest.fail("no Chromium found; on Debian: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium):
+    """A page that notes its console errors in `errors_seen`, and what it asks other hosts for in `requests_abroad`."""
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.errors_seen, page.requests_abroad = [], []
+    page.on("pageerror", lambda error: page.errors_seen.append(str(error)))
+    page.on("console", lambda message: page.errors_seen.append(message.text) if message.type == "error" else None)
+    page.on(
+        "request",
+        lambda request: page.requests_abroad.append(request.url) if "127.0.0.1" not in request.url[:20] else None,
+    )
+    yield page
+    page.close()

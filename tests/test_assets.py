@@ -29,7 +29,8 @@ def package(archive, **changes):
         "version": "1.2.3",
         "sha512": sha512,
         "licence": "MIT",
-        "files": ("dist/two.wasm",),
+        "files": ("two.wasm",),
+        "folder": "dist",
     }
     return assets.Package(**{**pinned, **changes})
 
@@ -73,3 +74,36 @@ def test_what_cannot_be_had_is_left_out_and_said(tmp_path, archive, monkeypatch)
     assert "@some/thing 1.2.3 could not be fetched" in missing[0]
     assert "`make demo` trains one" in missing[1]
     assert list((tmp_path / "static").iterdir()) == []
+
+
+def test_more_files_of_the_same_version_are_fetched_and_keep_their_folders(tmp_path, archive, asked):
+    folder = tmp_path / "thing"
+    assets.fetch(package(archive), folder)
+    assets.fetch(package(archive, files=("dist/one.mjs", "dist/two.wasm"), folder="."), folder)
+    assert len(asked) == 2
+    assert (folder / "dist" / "one.mjs").exists()
+    assert not (folder / "two.wasm").exists()
+
+
+def test_what_git_keeps_is_what_is_pinned():
+    for name, package in assets.KEPT.items():
+        folder = assets.KEPT_IN_GIT / "vendor" / name
+        assert f"{package.name} {package.version}" in (folder / "VERSION").read_text()
+        assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
+            "VERSION",
+            *package.files,
+        }
+
+
+@pytest.mark.parametrize("name", [*assets.FETCHED, *assets.KEPT])
+def test_every_package_comes_with_its_licence(name):
+    licence = (assets.KEPT_IN_GIT / "vendor" / "licences" / f"{name}.txt").read_text()
+    assert "Permission is hereby granted" in licence or "Apache License" in licence
+
+
+def test_the_newest_versions_are_told_with_what_is_to_be_pinned(monkeypatch):
+    told = b'{"version": "99.0.0", "dist": {"integrity": "sha512-abc="}}'
+    monkeypatch.setattr(assets.urllib.request, "urlopen", lambda url, timeout: io.BytesIO(told))
+    lines = assets.newest()
+    assert len(lines) == len(assets.FETCHED) + len(assets.KEPT)
+    assert all("99.0.0 is the newest, abc=" in line for line in lines)

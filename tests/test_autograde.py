@@ -44,7 +44,7 @@ ATTENTION_OVER_QUERIES = """def scaled_dot_product_attention(query, key, value):
 
 def large_output():
     notebook = solved_notebook(STEM)
-    notebook.cells[3].outputs = [nbformat.v4.new_output("stream", name="stdout", text="x" * 50_000_000)]
+    notebook.cells[4].outputs = [nbformat.v4.new_output("stream", name="stdout", text="x" * 50_000_000)]
     return notebook
 
 

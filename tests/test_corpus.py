@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import pytest
 
+from autograder.course import ROOT
 from solutions.translator import corpus, grammar
 from solutions.translator.grammar import Words, ask, at, clause, name, noun_phrase, pronoun, said, so, thing, to_do
 from solutions.translator.lexicon import ADJECTIVES, BE, NAMES, NOUNS, VERBS
@@ -653,3 +654,9 @@ def test_genders_and_plurals_are_those_of_their_endings():
 def test_names_are_not_words_of_another_kind():
     assert not set(NAMES) & (set(NOUNS) | set(ADJECTIVES))
     assert Words() + said("a", "b") == said("a", "b")
+
+
+def test_the_first_page_knows_how_long_a_sentence_may_be():
+    script = (ROOT / "book" / "explorers" / "translator" / "translator.js").read_text(encoding="utf-8")
+    longest = max(len(english.split()) for english, _ in TRAIN)
+    assert f"const LONGEST = {longest};" in script

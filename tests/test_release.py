@@ -1,15 +1,21 @@
 """The released notebooks: fresh, in the shape of the contract, and without an answer in them."""
 
 import ast
+import importlib.util
+import os
+import shutil
 import subprocess
 import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 
 from autograder.course import ROOT, VISIBLE, chapters, notebook_of, source_of
 from autograder.exercise import load_exercises
-from autograder.release import release, source_notebook
+from autograder.release import course_cell, release, source_notebook
 from autograder.visible import read_visible_cases, same_up_to_rounding
 
 stems = pytest.mark.parametrize("stem", chapters())
@@ -55,11 +61,81 @@ def test_cells_of_an_exercise_stand_in_the_order_of_the_contract(stem):
 
 @stems
 def test_the_setup_cell_imports_what_the_contract_names(stem):
-    setup = next(cell for cell in nbformat.read(notebook_of(stem), as_version=4).cells if cell.cell_type == "code")
+    _, setup, *_ = code_of(nbformat.read(notebook_of(stem), as_version=4))
     lines = setup.source.splitlines()
     assert {"import math", "import numpy as np", "from autograder import check"} <= set(lines)
     if stem >= "ch05":
         assert {"import torch", "from torch import nn"} <= set(lines)
+
+
+@stems
+def test_the_first_cell_of_code_does_nothing_where_the_course_is_and_nobody_edits_it(stem):
+    first, *_ = code_of(nbformat.read(notebook_of(stem), as_version=4))
+    assert first.metadata == {"deletable": False, "editable": False}  # nothing of nbgrader's: see `course_cell`
+    code = compile(first.source, "first", "exec")
+    exec(code, {})
+    started = time.perf_counter()
+    exec(code, {})
+    assert time.perf_counter() - started < 0.05  # measured: 0.2 ms
+
+
+def test_a_notebook_alone_says_what_it_needs(alone):
+    with pytest.raises(ImportError, match=r"make lab"):
+        exec(course_cell("import math", ("", "main")).source, {})
+
+
+@pytest.mark.parametrize("there", [(), ("numpy",)])
+def test_a_notebook_alone_gets_what_is_missing_pinned(alone, there):
+    alone.difference_update(there)
+    source = course_cell(
+        "import math\nimport numpy as np\nfrom torch import nn\nfrom solutions.ch04_attention import softmax",
+        ("https://github.com/someone/attention", "main"),
+    ).source
+    asked = []
+    exec(source, {"get_ipython": lambda: SimpleNamespace(run_line_magic=lambda *words: asked.append(words))})
+    [(magic, line)] = asked
+    assert magic == "pip"
+    packages = line.removeprefix("install --quiet ").split()
+    assert packages[-1] == "git+https://github.com/someone/attention@main"
+    pinned = [package.split("==")[0] for package in packages[:-1]]
+    assert pinned == [name for name in ("numpy", "torch") if name not in there]
+    requirements = (ROOT / "requirements.txt").read_text().splitlines()
+    assert all(any(line.split("#")[0].strip() == each for line in requirements) for each in packages[:-1])
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Let no module be found of those in a set."""
+    absent = {"autograder", "numpy", "torch"}
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in absent else find(name))
+    return absent
+
+
+def test_what_a_wheel_of_the_course_holds_is_enough_to_check(tmp_path):
+    project = tmp_path / "project"
+    for name in ("autograder", "book", "solutions"):
+        shutil.copytree(
+            ROOT / name,
+            project / name,
+            ignore=shutil.ignore_patterns("*ed", "feedback", "reports", "private", "__pycache__"),
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, project / name)
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target"]
+    subprocess.run([sys.executable, *install, str(tmp_path / "alone"), str(project)], check=True)
+    asked = "from autograder import check\nimport autograder\nprint(autograder.__file__)\ncheck('softmax')"
+    ran = subprocess.run(
+        [sys.executable, "-c", asked],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "alone")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    where, said = ran.stdout.splitlines()
+    assert Path(where).is_relative_to(tmp_path / "alone")
+    assert "softmax is not defined yet" in said
 
 
 @stems
@@ -127,6 +203,11 @@ def test_solved_notebooks_run_clean_under_nbval(stem, tmp_path):
     ]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-3000:]
+
+
+def code_of(notebook):
+    """Return a notebook's cells of code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def solutions_of(stem):

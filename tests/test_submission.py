@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 from autograder.course import notebook_of
+from autograder.release import course_cell
 from autograder.submission import MISSING, read_submission, rebuild
 from tests.conftest import hand_in, solved_notebook
 
@@ -45,17 +46,39 @@ def test_added_cells_stay_between_the_cells_where_they_stood(tmp_path):
     handed_in.cells.append(nbformat.v4.new_code_cell("last = 9"))
     sources = [cell.source for cell in rebuilt(tmp_path, handed_in).cells if cell.cell_type == "code"]
     assert sources[0] == "first = 0"
-    assert sources[1].startswith("import math")
-    assert sources[2] == "helper = 1"
-    assert sources[3].startswith("def softmax")
+    assert "find_spec" in sources[1]
+    assert sources[2].startswith("import math")
+    assert sources[3] == "helper = 1"
+    assert sources[4].startswith("def softmax")
     assert sources[-1] == "last = 9"
 
 
 def test_an_edited_setup_cell_runs_beside_the_released_one(tmp_path):
     handed_in = solved_notebook(STEM)
-    handed_in.cells[1].source += "\nimport statistics"
+    handed_in.cells[2].source += "\nimport statistics"
     sources = [cell.source for cell in rebuilt(tmp_path, handed_in).cells if cell.cell_type == "code"]
     assert sum(source.startswith("import math") for source in sources) == 2
+
+
+def test_a_notebook_released_before_the_cell_for_the_course_is_graded_like_one_of_today(tmp_path):
+    today, earlier = (
+        solved_notebook(STEM, extra_cells=["helper = 1"]),
+        solved_notebook(STEM, extra_cells=["helper = 1"]),
+    )
+    earlier.cells = [cell for cell in earlier.cells if cell.id != "course"]
+    assert len(earlier.cells) == len(today.cells) - 1
+    graded = [rebuilt(tmp_path / name, notebook).cells for name, notebook in (("a", today), ("b", earlier))]
+    assert [cell.source for cell in graded[0]] == [cell.source for cell in graded[1]]
+
+
+def test_another_releases_cell_for_the_course_does_no_harm(tmp_path):
+    handed_in = solved_notebook(STEM)
+    published = course_cell("import numpy as np", ("https://github.com/someone/attention", "main"))
+    handed_in.cells[1].source = published.source
+    graded = rebuilt(tmp_path, handed_in)
+    assert structure(graded) == structure(nbformat.read(notebook_of(STEM), as_version=4))
+    assert [cell.source for cell in graded.cells if cell.id.startswith("extra-")] == [published.source]
+    exec(published.source, {})  # IPython's own `get_ipython` is not asked for: nothing is missing here
 
 
 def test_of_two_cells_with_one_id_the_last_counts_and_both_run(tmp_path):

@@ -6,35 +6,36 @@ Each explorer is one folder with one script, `book/explorers/<name>/<name>.js`, 
     globalThis.explorers.<name> = { render({ model, el }) { ... } };
 
 That is anywidget's interface, so the same file serves twice. A page of the book loads it as a plain script and needs no kernel, no
-widget manager and no other host (`show`); a notebook loads it as an anywidget, whose state Python can read and set (`widget`).
+widget manager and no other host (`show`). A notebook loads it as an anywidget that shows what a learner's own function returns
+(`explore_attention` and the others): there the script finds its numbers in `model.get("computed")`, which in a page is empty.
 """
 
 import html
 import json
-from functools import cache
-from pathlib import Path
 
-import anywidget
-import traitlets
 from IPython.display import HTML
 
-FOLDER = Path(__file__).parent
+from book.explorers.notebook import (
+    explore_attention,
+    explore_decoding,
+    explore_heads,
+    explore_layer_norm,
+    explore_masks,
+    explore_positions,
+)
+from book.explorers.scripts import names, script
 
-
-def names():
-    """Return the names of all explorers, sorted."""
-    return sorted(script.parent.name for script in FOLDER.glob("*/*.js"))
-
-
-def script(name):
-    """Return the path of an explorer's script.
-
-    Raises:
-        ValueError: if there is no explorer of that name.
-    """
-    if name not in names():
-        raise ValueError(f"there is no explorer {name!r}; there are: {', '.join(names())}")
-    return FOLDER / name / f"{name}.js"
+__all__ = [
+    "explore_attention",
+    "explore_decoding",
+    "explore_heads",
+    "explore_layer_norm",
+    "explore_masks",
+    "explore_positions",
+    "names",
+    "script",
+    "show",
+]
 
 
 def show(name, label, **state):
@@ -52,19 +53,3 @@ def show(name, label, **state):
         f"<noscript>{html.escape(label)} It needs JavaScript.</noscript></div>"
         f'<script defer src="{source}"></script>'
     )
-
-
-@cache
-def _widget_class(name, keys):
-    register = f"\nexport default globalThis.explorers.{name};\n"
-    traits = {key: traitlets.Any().tag(sync=True) for key in keys}
-    return type(
-        f"{name.title()}Explorer",
-        (anywidget.AnyWidget,),
-        {"_esm": script(name).read_text() + register, "_css": (FOLDER / "explorers.css").read_text(), **traits},
-    )
-
-
-def widget(name, **state):
-    """Make an explorer for a notebook: an anywidget whose `state` entries are synchronised traits."""
-    return _widget_class(name, tuple(sorted(state)))(**state)

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,15 @@ from solutions.translator.tokenizer import Tokenizer
 from solutions.translator.training import WEIGHTS, Training, make_batches
 
 OWN_MODEL = "model.py"  # the copy of a learner's module that a run keeps
+SPELLED_OUT = (  # what people type, and how the course's corpus has it
+    (r",(?=\s|$)", ""),
+    (r"\bcan['’]t\b", "cannot"),
+    (r"\bwon['’]t\b", "will not"),
+    (r"n['’]t\b", " not"),
+    (r"['’]m\b", " am"),
+    (r"['’]re\b", " are"),
+    (r"\b(he|she|it|that|what|where|who)['’]s\b", r"\1 is"),
+)
 SHOWN = 3  # validation sentences that are translated at each look
 
 
@@ -157,8 +167,10 @@ class FinishedRun:
         return [self.target.decode(next(found)) if ids else "" for ids in sources]
 
     def as_known(self, sentence):
-        """Return a sentence without its capitals and its full stop, where its words are better known so."""
+        """Return a sentence without capitals, commas, full stop and short forms such as "don't", where its words are better known so."""
         plain = sentence.lower().rstrip(".! ")
+        for pattern, spelled_out in SPELLED_OUT:
+            plain = re.sub(pattern, spelled_out, plain)
         unknown = len(self.source.unknown_words(sentence))
         return plain if unknown > len(self.source.unknown_words(plain)) else sentence
 

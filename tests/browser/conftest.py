@@ -1,20 +1,18 @@
-"""The book, built once from clean with warnings as errors, served over http, and a browser to open it in."""
+"""The book, built once from clean with warnings as errors, and served over http."""
 
 import functools
 import http.server
-import shutil
+import re
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from autograder.course import ROOT
 
 BUILD_SECONDS = 1200  # three and a half minutes on two free cores; a busy machine takes longer
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -55,36 +53,21 @@ def built_book(book_folder):
     server.shutdown()
 
 
+def policy():
+    """Return the Content-Security-Policy that README.md gives to those who publish the book."""
+    (line,) = re.findall(r"^Content-Security-Policy: (.+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    return line
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder below /course/, without a log."""
+    """Serves a folder below /course/ under the documented policy, without a log."""
+
+    def end_headers(self):
+        self.send_header("Content-Security-Policy", policy())
+        super().end_headers()
 
     def translate_path(self, path):
         return super().translate_path(path.removeprefix("/course"))
 
     def log_message(self, *arguments):
         pass
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    if CHROMIUM is None:
-        pytest.fail("no Chromium found; on Debian: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(chromium):
-    """A page that notes its console errors in `errors_seen`, and what it asks other hosts for in `requests_abroad`."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    page.errors_seen, page.requests_abroad = [], []
-    page.on("pageerror", lambda error: page.errors_seen.append(str(error)))
-    page.on("console", lambda message: page.errors_seen.append(message.text) if message.type == "error" else None)
-    page.on(
-        "request",
-        lambda request: page.requests_abroad.append(request.url) if "127.0.0.1" not in request.url[:20] else None,
-    )
-    yield page
-    page.close()

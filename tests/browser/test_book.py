@@ -1,6 +1,8 @@
-"""The book as a whole: it builds without a warning, every page loads, and no page is wider than a phone."""
+"""The book as a whole: it builds without a warning, its figures are told in words, and its links lead somewhere."""
 
 import re
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -8,18 +10,12 @@ import yaml
 from autograder.course import ROOT
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+SHAPES = {  # of an address on a host that has many of them
+    "arxiv.org": r"/abs/\d{4}\.\d{4,5}",
+    "aclanthology.org": r"/([A-Z]\d{2}-\d{4}|\d{4}\.[a-z0-9-]+\.\d+)/?",
+    "doi.org": r"/10\.\d{4,}/.+",
+}
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_loads_without_errors_and_fits_a_phone(built_book, page, name):
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.goto(f"{built_book}{name}.html").ok
-    page.wait_for_load_state("networkidle")
-    assert page.errors_seen == []
-    assert [url for url in page.requests_abroad if not url.startswith("data:")] == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.locator("h1").count() >= 1
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("book/ch")])
@@ -40,3 +36,16 @@ def test_every_internal_link_leads_somewhere(book_folder):
             if not re.match(r"[a-z]+:|//", link) and not (path.parent / link).exists():
                 missing.append((path.name, link))
     assert missing == []
+
+
+def test_external_links_are_those_on_the_list_and_look_like_what_they_are(book_folder):
+    found = set()
+    for path in (path for path in book_folder.rglob("*.html") if "_static" not in path.parts):
+        found |= set(re.findall(r'<a [^>]*href="(https?://[^"]+)"', path.read_text(encoding="utf-8")))
+    listed = (Path(__file__).parent / "external_links.txt").read_text(encoding="utf-8").split()
+    assert sorted(found) == listed  # a person looks at a new one before it is added
+    for link in listed:
+        parts = urlsplit(link)
+        assert parts.scheme == "https" and re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc), link
+        assert re.fullmatch(r"[\w./~%()+:-]*", parts.path), link
+        assert re.fullmatch(SHAPES.get(parts.netloc, ".*"), parts.path), link

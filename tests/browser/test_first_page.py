@@ -44,11 +44,19 @@ def first_page(page, built_book, model_files):
     return page
 
 
+def finished(page):
+    """Return the number of the last translation that came to its end."""
+    return int(page.locator(EXPLORER).get_attribute("data-finished") or 0)
+
+
 def type_and_wait(page, sentence):
-    explorer = page.locator(EXPLORER)
-    before = int(explorer.get_attribute("data-finished") or 0)
+    before = finished(page)
     page.get_by_label("English", exact=True).fill(sentence)
     page.keyboard.press("Enter")
+    wait_for_the_end(page, before)
+
+
+def wait_for_the_end(page, before):
     page.wait_for_function(
         "([selector, before]) => Number(document.querySelector(selector).dataset.finished) > before",
         arg=[EXPLORER, before],
@@ -110,6 +118,58 @@ def test_a_typed_sentence_is_translated_and_unknown_words_are_named(first_page, 
     assert first_page.locator(".translator-status").inner_text() == "Type an English sentence."
     assert first_page.errors_seen == []
     assert [url for url in first_page.requests_abroad if not url.startswith("data:")] == []
+
+
+def test_what_people_type_is_read_as_in_python(first_page, run):
+    typed = [
+        "I don't eat the apple.",
+        "It's cold, isn't it?",
+        "You can’t sleep",
+        "we won't go, they're tired!",
+        "THE CAT",
+    ]
+    typed += ["Where's my dog?", "my brother's dog sleeps", "I'm here", "wait, what", ",", "n't"]
+    found = first_page.evaluate(
+        """async (sentences) => {
+            const { load, asKnown } = globalThis.explorers.translator;
+            const { ids } = await load();
+            return sentences.map((sentence) => asKnown(sentence, ids));
+        }""",
+        typed,
+    )
+    assert found == [run.as_known(sentence) for sentence in typed]
+    assert found[0] == "i do not eat the apple"
+
+
+def test_a_new_sentence_takes_over_while_one_is_being_written(first_page, run):
+    first_page.get_by_label("English", exact=True).fill("the old women do not read the new book")
+    first_page.keyboard.press("Enter")
+    first_page.locator(".translator-written button").nth(1).wait_for()
+    type_and_wait(first_page, "the red cat sleeps")
+    assert first_page.locator(".translator-sentence").inner_text() == run.translate(["the red cat sleeps"])[0]
+
+
+def test_a_word_that_says_something_is_chosen_unless_the_reader_chose_another(first_page, run):
+    chosen = first_page.locator(".translator-written [aria-pressed=true]")
+    assert chosen.inner_text() == "adorabile"
+    assert "wrote “adorabile”: its attention weights" in first_page.locator(".explorer").inner_text()
+    type_and_wait(first_page, "the red cat sleeps")
+    written = run.translate(["the red cat sleeps"])[0].split()
+    assert chosen.inner_text() == written[-1]
+    before = finished(first_page)
+    first_page.get_by_label("English", exact=True).fill("the old women do not read the new book")
+    first_page.keyboard.press("Enter")
+    first_page.locator(".translator-written button").nth(1).wait_for()
+    first_page.locator(".translator-written button").first.click()
+    wait_for_the_end(first_page, before)
+    assert first_page.locator(".translator-written button").first.get_attribute("aria-pressed") == "true"
+
+
+def test_words_of_which_none_is_known_are_not_translated(first_page):
+    type_and_wait(first_page, "zyzzyva qwerty")
+    assert "nothing that it could translate" in first_page.locator(".translator-status").inner_text()
+    assert first_page.locator(".translator-sentence").inner_text() == ""
+    assert first_page.locator(".translator-written button").count() == 0
 
 
 def test_where_the_model_is_missing_the_page_says_so_and_goes_on(page, built_book):

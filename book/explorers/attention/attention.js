@@ -14,19 +14,21 @@
   };
 
   // The arithmetic of solutions/ch04_attention.py for one query. The plane has two dimensions. For a larger d_k every dot product
-  // grows by sqrt(d_k / 2), as the spread of dot products of random vectors does.
-  function compute({ query, keys, values, d_k, scaled }) {
+  // grows by sqrt(d_k / 2), as the spread of dot products of random vectors does. What is `given` comes from elsewhere.
+  function compute({ query, keys, values, d_k, scaled }, given = {}) {
     const dots = keys.map((key) => (query[0] * key[0] + query[1] * key[1]) * Math.sqrt(d_k / 2));
     const scores = scaled ? dots.map((dot) => dot / Math.sqrt(d_k)) : dots;
     const largest = Math.max(...scores);
     const exponentials = scores.map((score) => Math.exp(score - largest));
     const total = exponentials.reduce((sum, number) => sum + number, 0);
-    const weights = exponentials.map((number) => number / total);
-    const output = [0, 1].map((axis) => weights.reduce((sum, weight, i) => sum + weight * values[i][axis], 0));
+    const weights = given.weights ?? exponentials.map((number) => number / total);
+    const output = given.output ?? [0, 1].map((axis) => weights.reduce((sum, weight, i) => sum + weight * values[i][axis], 0));
     const power = (n) => weights.reduce((sum, weight) => sum + weight ** n, 0);
     const jacobian = Math.sqrt(Math.max(0, power(2) - 2 * power(3) + power(2) ** 2)); // the Frobenius norm
     return { dots, scores, weights, output, jacobian };
   }
+
+  const outcome = (model, inputs, given) => compute({ keys: model.get("keys"), values: model.get("values"), scaled: true, ...inputs }, given);
 
   // The convex hull, by the gift-wrapping walk.
   function hull(points) {
@@ -142,8 +144,9 @@
     const length = slider(["Length of the query"], { min: 0, max: LONGEST, step: 0.05 });
     const width = slider(["Width ", ...subscripted()], { min: 1, max: 9, step: 1 });
     const scaled = html("input", { type: "checkbox" });
-    const controls = html("div", { class: "attention-controls" }, direction.field, length.field, width.field,
-      html("label", { class: "attention-switch" }, scaled, html("span", {}, "Divide by √", ...subscripted())));
+    const controls = html("div", { class: "attention-controls" }, direction.field, length.field, width.field);
+    if (!model.get("computed")) // a learner's function divides or does not
+      controls.append(html("label", { class: "attention-switch" }, scaled, html("span", {}, "Divide by √", ...subscripted())));
 
     const rows = words.map((word) => {
       const bar = html("span", { class: "attention-bar" });
@@ -175,12 +178,13 @@
     function update() {
       const now = state();
       const { query, d_k } = now;
-      const result = compute(now);
+      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
+      const result = outcome(model, answer?.inputs ?? now, answer?.numbers);
       const best = result.weights.indexOf(Math.max(...result.weights));
       const size = Math.hypot(...query);
       if (size > 1e-9) angle = Math.atan2(query[1], query[0]);
 
-      keyArrows.forEach((point, i) => point(keys[i], 1.5 + 4.5 * result.weights[i]));
+      keyArrows.forEach((point, i) => point(keys[i], 1.5 + (answer?.problem ? 0 : 4.5 * result.weights[i])));
       queryArrow(query, 4);
       const [tipX, tipY] = at(query);
       for (const circle of [grip, knob]) change(circle, { cx: tipX, cy: tipY });
@@ -251,7 +255,7 @@
       if (left.svg.hasPointerCapture(event.pointerId)) follow(event);
     });
 
-    const events = ["query", "d_k", "scaled"].map((key) => `change:${key}`);
+    const events = ["query", "d_k", "scaled", "computed"].map((key) => `change:${key}`);
     for (const event of events) model.on(event, update);
     update();
     return () => {
@@ -260,5 +264,5 @@
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.attention = { render, compute };
+  globalThis.explorers.attention = { render, compute, outcome };
 })();

@@ -14,6 +14,9 @@
     return { probabilities, order, next: order[0] };
   }
 
+  // What the page's model writes; what is `given` comes from elsewhere.
+  const outcome = (model, { sentence }, given) => ({ ...model.get("sentences")[sentence], ...given });
+
   // The average of the heads for each word of the source.
   function average(heads) {
     return heads[0].map((_, word) => heads.reduce((sum, weights) => sum + weights[word], 0) / heads.length);
@@ -36,7 +39,8 @@
     const sentences = model.get("sentences");
     const vocabulary = model.get("vocabulary");
     const now = () => {
-      const sentence = sentences[model.get("sentence")];
+      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
+      const sentence = outcome(model, answer?.inputs ?? { sentence: model.get("sentence") }, answer?.numbers);
       return { sentence, step: Math.min(model.get("step"), sentence.steps.length - 1) };
     };
     const choose = (changes) => {
@@ -101,7 +105,8 @@
       const { logits, attention } = sentence.steps[step];
       const result = compute({ logits });
       const before = sentence.chosen.slice(0, step).map((id) => vocabulary[id]);
-      const word = vocabulary[result.next];
+      const id = sentence.chosen[step];
+      const word = vocabulary[id];
       const last = step === sentence.steps.length - 1;
 
       picker.value = model.get("sentence");
@@ -118,8 +123,8 @@
       const weights = average(attention);
       const place = weights.indexOf(Math.max(...weights));
       const where = `The heads look most at “${sentence.source[place]}”, with ${weights[place].toFixed(2)} on average.`;
-      const said = `After “${["<bos>", ...before].at(-1)}” comes “${word}”, with a probability of ${percent(result.probabilities[result.next])}.`;
-      const ended = result.next < SPECIAL ? " The sentence ends here." : "";
+      const said = `After “${["<bos>", ...before].at(-1)}” comes “${word}”, with a probability of ${percent(result.probabilities[id])}.`;
+      const ended = id < SPECIAL ? " The sentence ends here." : "";
       verdict.textContent = `${said} ${where}${ended}`;
       clearTimeout(timer); // speak when the hand rests, not at every step on the way
       timer = setTimeout(() => { spoken.textContent = `${said} ${where}${ended}`; }, 400);
@@ -136,7 +141,7 @@
     back.addEventListener("click", () => move(-1));
     next.addEventListener("click", () => move(1));
 
-    const events = ["sentence", "step"].map((key) => `change:${key}`);
+    const events = ["sentence", "step", "computed"].map((key) => `change:${key}`);
     for (const event of events) model.on(event, update);
     update();
     return () => {
@@ -145,5 +150,5 @@
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.decoding = { render, compute };
+  globalThis.explorers.decoding = { render, compute, outcome };
 })();

@@ -4,16 +4,22 @@
 
   // The arithmetic of `mixed` in book/four_questions.py for one query: the logits are a base plus, for each head, its gate times
   // the average of what the keys offer under the head's weights. With `averaged`, every head uses the mean of all heads' weights.
-  function compute({ weights, offers, base, gates, averaged, query }) {
+  // What is `given` comes from elsewhere.
+  function compute({ weights, offers, base, gates, averaged, query }, given = {}) {
     const own = weights.map((map) => map[query]);
     const mean = own[0].map((_, key) => own.reduce((sum, row) => sum + row[key], 0) / own.length);
-    const maps = own.map((row) => (averaged ? mean : row));
-    const logits = base.map((row) => [...row]);
-    maps.forEach((row, head) => row.forEach((weight, key) => offers[head][key].forEach((offered, question) => {
+    const maps = given.maps ?? own.map((row) => (averaged ? mean : row));
+    const logits = given.logits ?? base.map((row) => [...row]);
+    if (!given.logits) maps.forEach((row, head) => row.forEach((weight, key) => offers[head][key].forEach((offered, question) => {
       offered.forEach((number, word) => { logits[question][word] += gates[head] * weight * number; });
     })));
     const probabilities = logits.map(softmax);
     return { maps, logits, probabilities, best: probabilities.map((row) => row.indexOf(Math.max(...row))) };
+  }
+
+  function outcome(model, { sentence, query, gates, averaged = false }, given) {
+    const { weights, offers } = model.get("sentences")[sentence];
+    return compute({ weights, offers, base: model.get("base"), gates, averaged, query: Math.min(query, weights[0].length - 1) }, given);
   }
 
   function softmax(scores) {
@@ -43,11 +49,11 @@
 
   function render({ model, el }) {
     for (const [key, value] of Object.entries(DEFAULTS)) if (model.get(key) === undefined) model.set(key, value);
-    const { words: vocabulary, questions, base, sentences } = Object.fromEntries(
-      ["words", "questions", "base", "sentences"].map((key) => [key, model.get(key)]));
+    const { words: vocabulary, questions, sentences } = Object.fromEntries(
+      ["words", "questions", "sentences"].map((key) => [key, model.get(key)]));
     const heads = sentences[0].weights.length;
     const group = `heads-${(instances += 1)}`;
-    const now = () => sentences[model.get("sentence")];
+    const now = () => Object.fromEntries(Object.keys(DEFAULTS).map((key) => [key, model.get(key)]));
     const choose = (changes) => {
       for (const [key, value] of Object.entries(changes)) model.set(key, value);
       model.save_changes();
@@ -68,6 +74,7 @@
       return { number, input, field: html("label", { class: "heads-field" }, html("span", {}, `Head ${head} `, number), input) };
     });
     const averaged = html("input", { type: "checkbox" });
+    const mixing = html("label", { class: "heads-switch" }, averaged, html("span", {}, "One average: every head uses the mean of all maps"));
     const mapBody = html("tbody");
     const mapHead = html("tr");
     const maps = html("table", { class: "heads-maps" }, html("caption", {}, "Weights, in percent"), html("thead", {}, mapHead), mapBody);
@@ -87,14 +94,14 @@
       html("label", { class: "heads-sentence", for: select.id }, html("span", {}, "Sentence"), select),
       asking, maps,
       html("div", { class: "heads-controls" }, ...sliders.map(({ field }) => field)),
-      html("label", { class: "heads-switch" }, averaged, html("span", {}, "One average: every head uses the mean of all maps")),
+      ...(model.get("computed") ? [] : [mixing]), // a learner's heads mix as they do
       answers, spoken));
 
     // What belongs to one sentence: the words to choose from, and the table of weights.
     let radios, cells, drawn;
-    function lay() {
-      drawn = model.get("sentence");
-      const { words } = now();
+    function lay(sentence) {
+      drawn = sentence;
+      const { words } = sentences[sentence];
       radios = words.map((word, i) => html("input", { type: "radio", name: group, value: i }));
       radios.forEach((radio, i) => radio.addEventListener("change", () => choose({ query: i })));
       chips.replaceChildren(...words.map((word, i) => html("label", {}, radios[i], html("span", {}, word))));
@@ -105,19 +112,22 @@
 
     let timer;
     function update() {
-      if (drawn !== model.get("sentence")) lay();
-      const { words, weights, offers, answers: right } = now();
-      const query = Math.min(model.get("query"), words.length - 1);
-      const [gates, mean] = [model.get("gates"), model.get("averaged")];
-      const result = compute({ weights, offers, base, gates, averaged: mean, query });
-      select.value = model.get("sentence");
+      const { sentence, query: wished, gates: wanted, averaged: mean } = now();
+      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
+      const state = answer?.inputs ?? now();
+      if (drawn !== state.sentence) lay(state.sentence);
+      const { words, answers: right } = sentences[state.sentence];
+      const query = Math.min(state.query, words.length - 1);
+      const { gates } = state;
+      const result = outcome(model, state, answer?.numbers);
+      select.value = sentence;
       averaged.checked = mean;
-      radios.forEach((radio, i) => { radio.checked = i === query; });
+      radios.forEach((radio, i) => { radio.checked = i === Math.min(wished, words.length - 1); });
       mapHead.querySelectorAll("th").forEach((cell, i) => cell.classList.toggle("heads-query", i === query));
       sliders.forEach(({ number, input }, head) => {
-        input.value = gates[head];
-        number.textContent = `${percent(gates[head])}%`;
-        input.setAttribute("aria-valuetext", `${percent(gates[head])} percent of head ${head}`);
+        input.value = wanted[head];
+        number.textContent = `${percent(wanted[head])}%`;
+        input.setAttribute("aria-valuetext", `${percent(wanted[head])} percent of head ${head}`);
       });
       cells.forEach((row, head) => row.forEach((cell, key) => {
         cell.textContent = percent(result.maps[head][key]);
@@ -143,7 +153,7 @@
 
     select.addEventListener("change", () => choose({ sentence: Number(select.value) }));
     averaged.addEventListener("change", () => choose({ averaged: averaged.checked }));
-    const events = Object.keys(DEFAULTS).map((key) => `change:${key}`);
+    const events = [...Object.keys(DEFAULTS), "computed"].map((key) => `change:${key}`);
     for (const event of events) model.on(event, update);
     update();
     return () => {
@@ -152,5 +162,5 @@
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.heads = { render, compute };
+  globalThis.explorers.heads = { render, compute, outcome };
 })();

@@ -6,14 +6,16 @@
   const SPREAD = 6; // of a result, either way: gain 2, bias 2 and the largest normalised number of four, the root of 3
   const WIDTH = 320, HEIGHT = 230, LEFT = 34, TOP = 12, BOTTOM = 26; // of a plot, in SVG units
 
-  // The arithmetic of LayerNorm in solutions/ch07_layers.py for one position.
-  function compute({ x, eps, weight, bias }) {
+  // The arithmetic of LayerNorm in solutions/ch07_layers.py for one position. What is `given` comes from elsewhere.
+  function compute({ x, eps, weight, bias }, given) {
     const mean = x.reduce((sum, number) => sum + number, 0) / x.length;
     const variance = x.reduce((sum, number) => sum + (number - mean) ** 2, 0) / x.length;
     const divisor = Math.sqrt(variance + eps);
     const normalised = x.map((number) => (number - mean) / divisor);
-    return { mean, variance, divisor, normalised, result: normalised.map((number, i) => number * weight[i] + bias[i]) };
+    return { mean, variance, divisor, normalised, result: normalised.map((number, i) => number * weight[i] + bias[i]), ...given };
   }
+
+  const outcome = (model, { x, eps, gain, bias }, given) => compute({ x, eps, weight: x.map(() => gain), bias: x.map(() => bias) }, given);
 
   const shown = (number, decimals = 2) => number.toFixed(decimals).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
   const plainly = (number) => (number < 1e-3 ? shown(number, 5) : String(Number(number.toPrecision(2))));
@@ -106,15 +108,18 @@
 
     let timer;
     function update() {
-      const [x, now] = [model.get("x"), { eps: model.get("eps"), gain: model.get("gain"), bias: model.get("bias") }];
-      const found = compute({ x, eps: now.eps, weight: x.map(() => now.gain), bias: x.map(() => now.bias) });
-      const spread = Math.sqrt(found.result.reduce((sum, number) => sum + (number - now.bias) ** 2, 0) / x.length);
-      before.show(x, found.mean, Math.sqrt(found.variance));
-      after.show(found.result, now.bias, spread);
+      const now = Object.fromEntries(Object.keys(START).map((name) => [name, model.get(name)]));
+      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
+      const asked = answer?.inputs ?? now;
+      const found = outcome(model, asked, answer?.numbers);
+      const middle = answer ? found.result.reduce((sum, number) => sum + number, 0) / found.result.length : now.bias;
+      const spread = Math.sqrt(found.result.reduce((sum, number) => sum + (number - middle) ** 2, 0) / found.result.length);
+      before.show(asked.x, found.mean, Math.sqrt(found.variance));
+      after.show(found.result, middle, spread);
 
       features.forEach(({ input, number }, i) => {
-        input.value = x[i];
-        number.textContent = shown(x[i], 2);
+        input.value = now.x[i];
+        number.textContent = shown(now.x[i], 2);
       });
       eps.input.value = Math.log10(now.eps);
       eps.number.textContent = plainly(now.eps);
@@ -123,8 +128,8 @@
         field.input.value = now[key];
         field.number.textContent = shown(now[key], 1);
       }
-      const text = `Mean ${shown(found.mean)}, variance ${shown(found.variance)}, divided by ${shown(found.divisor, 3)}. ` +
-        `Afterwards: mean ${shown(now.bias)}, variance ${shown(spread ** 2)}.`;
+      const text = `Mean ${shown(found.mean)}, variance ${shown(found.variance)}${answer ? "" : `, divided by ${shown(found.divisor, 3)}`}. ` +
+        `Afterwards: mean ${shown(middle)}, variance ${shown(spread ** 2)}.`;
       verdict.textContent = text;
       clearTimeout(timer); // speak when the hand rests, not at every step on the way
       timer = setTimeout(() => { spoken.textContent = text; }, 400);
@@ -135,7 +140,7 @@
     eps.input.addEventListener("input", () => choose("eps", 10 ** Number(eps.input.value)));
     gain.input.addEventListener("input", () => choose("gain", Number(gain.input.value)));
     bias.input.addEventListener("input", () => choose("bias", Number(bias.input.value)));
-    const events = Object.keys(START).map((name) => `change:${name}`);
+    const events = [...Object.keys(START), "computed"].map((name) => `change:${name}`);
     for (const event of events) model.on(event, update);
     update();
     return () => {
@@ -145,5 +150,5 @@
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.layernorm = { render, compute };
+  globalThis.explorers.layernorm = { render, compute, outcome };
 })();

@@ -37,8 +37,9 @@
     return { shares, weights: shares.map((share, key) => (allowed[key] ? share : 0)) };
   }
 
-  // Self-attention over x, and for each output and input the Frobenius norm of the Jacobian d output / d input.
-  function compute({ x, w_q, w_k, w_v, mask, late }) {
+  // Self-attention over x, and for each output and input the Frobenius norm of the Jacobian d output / d input. What is `given`
+  // comes from elsewhere.
+  function compute({ x, w_q, w_k, w_v, mask, late }, given = {}) {
     const [query, key, value] = [w_q, w_k, w_v].map((matrix) => x.map((row) => times(row, matrix)));
     const scale = Math.sqrt(query[0].length);
     const scores = query.map((q) => key.map((k) => dot(q, k) / scale));
@@ -61,7 +62,14 @@
         return Math.sqrt(squares);
       });
     });
-    return { scores, weights, output, gradients };
+    return { scores, weights, output, gradients, ...given };
+  }
+
+  // Also the mask: the one that is painted, or the one that its name stands for.
+  function outcome(model, { preset, mask: painted, late = false }, given) {
+    const fixed = Object.fromEntries(["x", "w_q", "w_k", "w_v"].map((name) => [name, model.get(name)]));
+    const mask = given?.mask ?? (PRESETS.includes(preset) ? maskOf(preset, model.get("words")) : painted);
+    return { mask, ...compute({ ...fixed, mask, late }, given) };
   }
 
   const SMALLEST = 1e-12; // less than this is rounding
@@ -110,7 +118,8 @@
       ...radios.map((radio, i) => html("label", {}, radio, html("span", {}, PRESETS[i]))));
     const late = html("input", { type: "checkbox" });
     const controls = html("div", { class: "masking-controls" }, presets,
-      html("label", { class: "masking-switch" }, late, html("span", {}, "Mask behind the softmax (zeros) instead of before it (−∞)")));
+      // where the mask acts is a learner's own affair
+      ...(model.get("computed") ? [] : [html("label", { class: "masking-switch" }, late, html("span", {}, "Mask behind the softmax (zeros) instead of before it (−∞)"))]));
     const verdict = html("div", { class: "masking-verdict", "aria-hidden": "true" });
     const spoken = html("p", { class: "masking-spoken", "aria-live": "polite" });
     el.append(html("div", { class: "explorer-root masking" },
@@ -133,15 +142,23 @@
       }
       const empty = words.filter((_, row) => !mask[row].some(Boolean)).map(quoted);
       if (empty.length) said.push(`${listed(empty)} may attend to nothing: weights and output are 0. With −∞ alone they would be nan.`);
-      const short = weights.filter((row, at) => mask[at].some(Boolean) && row.reduce((a, b) => a + b) < 1 - 1e-9).length;
+      const short = weights.filter((row, at) => mask[at].some(Boolean) && row.reduce((a, b) => a + b) < 1 - 1e-6).length;
       if (short) said.push(`Rows that do not sum to 1: ${short}.`);
       return said;
     }
 
+    // The mask of the buttons: a learner's function may have another idea of what a name stands for.
+    function painted() {
+      const { inputs, numbers } = model.get("computed") ?? {};
+      return (inputs?.preset === model.get("preset") && inputs.preset !== "own" && numbers?.mask) || model.get("mask");
+    }
+
     let timer;
     function update() {
-      const mask = model.get("mask");
-      const result = compute(Object.fromEntries([...Object.keys(START), "mask"].map((name) => [name, model.get(name)])));
+      const mask = painted();
+      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
+      const asked = answer?.inputs ?? { preset: "own", mask, late: model.get("late") };
+      const result = outcome(model, asked, answer?.numbers);
       words.forEach((query, row) => {
         words.forEach((key, column) => {
           const button = buttons[row][column];
@@ -161,7 +178,7 @@
       });
       radios.forEach((radio) => { radio.checked = radio.value === model.get("preset"); });
       late.checked = model.get("late");
-      const said = remarks(mask, result);
+      const said = remarks(result.mask, result);
       verdict.replaceChildren(...said.map((sentence) => html("p", {}, sentence)));
       clearTimeout(timer); // speak when the hand rests
       timer = setTimeout(() => { spoken.textContent = said.join(" "); }, 400);
@@ -169,7 +186,7 @@
 
     // Hands: a click or a key toggles a cell, and a mouse paints. A finger taps; dragging it scrolls the page.
     function set(row, column, allowed) {
-      const before = model.get("mask");
+      const before = painted();
       if (before[row][column] === allowed) return;
       const mask = before.map((line, r) => line.map((old, c) => (r === row && c === column ? allowed : old)));
       choose({ preset: "own", mask });
@@ -183,7 +200,7 @@
       const place = placeOf(event.target);
       pointer = event.pointerType;
       if (!place || pointer !== "mouse" || event.button !== 0) return;
-      paint = !model.get("mask")[place[0]][place[1]];
+      paint = !painted()[place[0]][place[1]];
       reach(buttons[place[0]][place[1]]);
       set(...place, paint);
     });
@@ -198,7 +215,7 @@
       const place = placeOf(event.target);
       if (!place || (event.detail > 0 && pointer === "mouse")) return; // the mouse has done it already
       reach(buttons[place[0]][place[1]]);
-      set(...place, !model.get("mask")[place[0]][place[1]]);
+      set(...place, !painted()[place[0]][place[1]]);
     });
     maskTable.addEventListener("keydown", (event) => {
       const place = placeOf(event.target);
@@ -217,7 +234,7 @@
       radio.addEventListener("change", () => choose({ preset: radio.value, mask: maskOf(radio.value, words) }));
     late.addEventListener("change", () => choose({ late: late.checked }));
 
-    const events = ["mask", "late", "preset"].map((name) => `change:${name}`);
+    const events = ["mask", "late", "preset", "computed"].map((name) => `change:${name}`);
     for (const event of events) model.on(event, update);
     update();
     return () => {
@@ -227,5 +244,5 @@
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.masking = { render, compute, maskOf };
+  globalThis.explorers.masking = { render, compute, maskOf, outcome };
 })();

@@ -8,11 +8,11 @@
   const WIDTH = 640, HEIGHT = 230, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 30; // of a plot, in SVG units
 
   // The arithmetic of solutions/ch02_positional_encoding.py for two positions. Similarity is the dot product of their encodings
-  // divided by d_model / 2, which is the dot product of an encoding with itself.
-  function compute({ position, offset, d_model }) {
+  // divided by d_model / 2, which is the dot product of an encoding with itself. What is `given` comes from elsewhere.
+  function compute({ position, offset, d_model }, given = {}) {
     const rates = Array.from({ length: d_model / 2 }, (_, pair) => 10000 ** ((-2 * pair) / d_model));
     const encode = (place) => rates.flatMap((rate) => [Math.sin(place * rate), Math.cos(place * rate)]);
-    const [first, second] = [encode(position), encode(position + offset)];
+    const [first, second] = [given.first ?? encode(position), given.second ?? encode(position + offset)];
     const alike = (away) => rates.reduce((sum, rate) => sum + Math.cos(away * rate), 0) / rates.length;
     return {
       rates,
@@ -20,9 +20,11 @@
       first,
       second,
       similarity: first.reduce((sum, number, column) => sum + number * second[column], 0) / rates.length,
-      curve: Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => alike(i - FARTHEST)),
+      curve: given.curve ?? Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => alike(i - FARTHEST)),
     };
   }
+
+  const outcome = (model, inputs, given) => compute(inputs, given);
 
   // Which pairs have a clock: all of them, or eight from the fastest to the slowest.
   function shownPairs(d_model) {
@@ -128,11 +130,12 @@
     let timer;
     function update() {
       const now = Object.fromEntries(Object.keys(START).map((name) => [name, model.get(name)]));
-      const pairs = shownPairs(now.d_model);
-      const dial = Math.min(now.dial, pairs.length - 1);
-      const chosen = pairs[dial];
-      const result = compute(now);
-      const other = now.position + now.offset;
+      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
+      const asked = answer?.inputs ?? now;
+      const pairs = shownPairs(asked.d_model);
+      const chosen = pairs[Math.min(asked.dial, pairs.length - 1)];
+      const result = outcome(model, asked, answer?.numbers);
+      const other = asked.position + asked.offset;
       if (faces.map(({ number }) => number).join() !== pairs.join()) makeClocks(pairs);
 
       faces.forEach(({ number, first, second, face }) => {
@@ -143,44 +146,49 @@
       });
       const rate = result.rates[chosen];
       const sampled = (turn) => Array.from({ length: 4 * (LAST + FARTHEST) + 1 }, (_, i) => turn((i / 4) * rate));
-      lines.forEach((line, i) => line.setAttribute("d", wave.path(sampled([Math.sin, Math.cos][i]), 0, 0.25)));
-      [now.position, other].forEach((place, i) => {
+      const columns = answer?.numbers?.wave; // of whole positions, while a formula has places between them
+      lines.forEach((line, i) =>
+        line.setAttribute("d", columns ? wave.path(columns[i], 0, 1) : wave.path(sampled([Math.sin, Math.cos][i]), 0, 0.25)));
+      [asked.position, other].forEach((place, i) => {
         change(marks[i].line, { x1: wave.x(place), x2: wave.x(place) });
         const numbers = [result.first, result.second][i];
         marks[i].dots.forEach((dot, side) => change(dot, { cx: wave.x(place), cy: wave.y(numbers[2 * chosen + side]) }));
       });
       curve.setAttribute("d", alike.path(result.curve, -FARTHEST, 1));
-      here.forEach((dot, i) => change(dot, { cx: alike.x((2 * i - 1) * now.offset), cy: alike.y(result.similarity) }));
+      here.forEach((dot, i) => change(dot, { cx: alike.x((2 * i - 1) * asked.offset), cy: alike.y(result.similarity) }));
 
       position.input.value = position.number.textContent = now.position;
       offset.input.value = offset.number.textContent = now.offset;
       width.input.value = Math.log2(now.d_model);
       width.number.textContent = now.d_model;
       width.input.setAttribute("aria-valuetext", `${now.d_model} columns`);
-      pair.input.max = pairs.length - 1;
+      const clocksNow = shownPairs(now.d_model);
+      const dial = Math.min(now.dial, clocksNow.length - 1);
+      const turned = clocksNow[dial];
+      pair.input.max = clocksNow.length - 1;
       pair.input.value = dial;
-      pair.number.textContent = chosen;
-      pair.input.setAttribute("aria-valuetext", `pair ${chosen}, columns ${2 * chosen} and ${2 * chosen + 1}`);
+      pair.number.textContent = turned;
+      pair.input.setAttribute("aria-valuetext", `pair ${turned}, columns ${2 * turned} and ${2 * turned + 1}`);
 
       const [a, b] = ["positions-name positions-first", "positions-name positions-second"].map((name, i) =>
-        html("span", { class: name }, `${["short", "long"][i]} hand: position ${[now.position, other][i]}`));
+        html("span", { class: name }, `${["short", "long"][i]} hand: position ${[asked.position, other][i]}`));
       key.replaceChildren(a, " ", b);
       wave.heading.replaceChildren(`Pair ${chosen}: `, html("span", { class: "positions-name positions-sine" }, `sine (column ${2 * chosen})`),
         " and ", html("span", { class: "positions-name positions-cosine" }, `cosine (column ${2 * chosen + 1})`));
-      const turn = `Pair ${chosen} turns by ${sized(rate)} radian a position, once round in ${sized(result.wavelengths[chosen])}.`;
-      const same = `Similarity of positions ${now.position} and ${other}: ${shown(result.similarity, 3)}.`;
-      verdict.textContent = `${turn} ${same}`;
-      wave.svg.setAttribute("aria-label", `Sine and cosine of pair ${chosen} over the positions, marked at ${now.position} and ${other}.`);
-      alike.svg.setAttribute("aria-label", `Similarity against offset, marked at ${now.offset} and −${now.offset}: ${shown(result.similarity, 3)}.`);
+      const turn = answer ? "" : `Pair ${chosen} turns by ${sized(rate)} radian a position, once round in ${sized(result.wavelengths[chosen])}. `;
+      const same = `Similarity of positions ${asked.position} and ${other}: ${shown(result.similarity, 3)}.`;
+      verdict.textContent = turn + same;
+      wave.svg.setAttribute("aria-label", `Sine and cosine of pair ${chosen} over the positions, marked at ${asked.position} and ${other}.`);
+      alike.svg.setAttribute("aria-label", `Similarity against offset, marked at ${asked.offset} and −${asked.offset}: ${shown(result.similarity, 3)}.`);
       clearTimeout(timer); // speak when the hand rests, not at every step on the way
-      timer = setTimeout(() => { spoken.textContent = `${turn} ${same}`; }, 400);
+      timer = setTimeout(() => { spoken.textContent = turn + same; }, 400);
     }
 
     position.input.addEventListener("input", () => choose("position", Number(position.input.value)));
     offset.input.addEventListener("input", () => choose("offset", Number(offset.input.value)));
     width.input.addEventListener("input", () => choose("d_model", 2 ** Number(width.input.value)));
     pair.input.addEventListener("input", () => choose("dial", Number(pair.input.value)));
-    const events = Object.keys(START).map((name) => `change:${name}`);
+    const events = [...Object.keys(START), "computed"].map((name) => `change:${name}`);
     for (const event of events) model.on(event, update);
     update();
     return () => {
@@ -190,5 +198,5 @@
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.positions = { render, compute };
+  globalThis.explorers.positions = { render, compute, outcome };
 })();

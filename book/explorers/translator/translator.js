@@ -4,6 +4,7 @@
   const BASE = document.currentScript ? new URL("..", document.currentScript.src) : null; // of the page's static files
   const [BOS, EOS, UNK] = [1, 2, 3];
   const PAUSE = 140; // milliseconds between words, where motion is welcome
+  const LONGEST = 12; // words of the longest sentence that it was trained on
   // As solutions/translator/tokenizer.py: what a word is, and where no space stands.
   const WORD = /[0-9]+(?:[.,][0-9]+)*|[\p{L}\p{M}\p{N}_]+(?:-[\p{L}\p{M}\p{N}_]+)*['’]?|[^\s\p{L}\p{M}\p{N}_]/gu;
   const NO_SPACE_BEFORE = "?!.,;:)]}»…%";
@@ -12,9 +13,21 @@
   const wordsOf = (text) => text.normalize("NFC").match(WORD) ?? [];
   const unknownAmong = (words, ids) => [...new Set(words)].filter((word) => !ids.has(word));
 
-  // A sentence without its capitals and its full stop, where its words are better known so.
+  // What people type, and how the model's corpus has it, as in solutions/translator/runs.py.
+  const SPELLED_OUT = [
+    [/,(?=\s|$)/g, ""],
+    [/\bcan['’]t\b/g, "cannot"],
+    [/\bwon['’]t\b/g, "will not"],
+    [/n['’]t\b/g, " not"],
+    [/['’]m\b/g, " am"],
+    [/['’]re\b/g, " are"],
+    [/\b(he|she|it|that|what|where|who)['’]s\b/g, "$1 is"],
+  ];
+
+  // A sentence without capitals, commas, full stop and short forms, where its words are better known so.
   function asKnown(text, ids) {
-    const plain = text.toLowerCase().replace(/[.! ]+$/, "");
+    const bare = text.toLowerCase().replace(/[.! ]+$/, "");
+    const plain = SPELLED_OUT.reduce((sentence, [pattern, words]) => sentence.replace(pattern, words), bare);
     const fewer = unknownAmong(wordsOf(plain), ids).length < unknownAmong(wordsOf(text), ids).length;
     return fewer ? plain : text;
   }
@@ -81,6 +94,11 @@
     return last[0].map((_, word) => last.reduce((sum, each) => sum + each[word], 0) / last.length);
   }
 
+  // The last word of a translation that says something by itself: the first to show.
+  function contentWord(written) {
+    return Math.max(0, written.findLastIndex((word) => word !== "<eos>" && /\p{L}/u.test(word)));
+  }
+
   function html(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -91,10 +109,11 @@
   function render({ model, el }) {
     const first = model.get("first"); // {source: [words], written: [words], weights: [steps][layers][heads][words]}
     let shown = first;
-    let chosen = 0;
+    let chosen = contentWord(first.written);
+    let picked = false; // whether the reader chose a word of this translation
     let turn = 0;
 
-    const input = html("input", { type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false", lang: "en" });
+    const input = html("input", { type: "text", maxlength: "300", autocomplete: "off", spellcheck: "false", lang: "en" });
     input.value = first.source.join(" ");
     const go = html("button", { type: "submit", class: "translator-button" }, "Translate");
     const form = html("form", { class: "translator-form" },
@@ -114,9 +133,9 @@
     const written = html("div", { class: "translator-written", role: "group", "aria-label": "Written words: choose one" });
     const head = html("select");
     const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
+    const caption = html("p", { class: "translator-caption" });
     el.append(html("div", { class: "explorer-root translator" }, form, examples, status, sentence,
-      html("p", { class: "translator-caption" }, "Choose a word that was written: where did the decoder look in the source just before?"),
-      written, source, picker));
+      html("p", { class: "translator-caption" }, "Choose a word of the translation:"), written, caption, source, picker));
 
     function drawHeads(layers) {
       const options = [html("option", { value: "" }, "mean of the last layer’s heads")];
@@ -128,6 +147,10 @@
     }
 
     function drawSource() {
+      const word = shown.written[chosen];
+      const what = word === "<eos>" ? "when it ended the sentence" : `when it wrote “${word}”`;
+      caption.textContent = shown.written.length
+        ? `How much it looked at each English word ${what}: its attention weights, which sum to 1.` : "";
       const weights = shown.weights.length ? looks(shown.weights[chosen], head.value) : shown.source.map(() => 0);
       source.replaceChildren(...shown.source.map((word, i) => {
         const chip = html("span", { class: "translator-word" }, html("span", {}, word), html("small", {}, weights[i].toFixed(2)));
@@ -143,17 +166,30 @@
     }
 
     function drawWritten() {
-      written.replaceChildren(...shown.written.map((word, i) => {
+      if (written.children.length > shown.written.length) written.replaceChildren();
+      const known = written.children.length; // what stands there stays, and with it the reader's focus
+      written.append(...shown.written.slice(known).map((word, place) => {
+        const i = known + place;
         const button = html("button", { type: "button", lang: "it", "aria-pressed": String(i === chosen) }, word === "<eos>" ? "end" : word);
-        button.addEventListener("click", () => choose(i));
+        button.addEventListener("click", () => {
+          picked = true;
+          choose(i);
+        });
         return button;
       }));
+      [...written.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
       sentence.textContent = joined(shown.written.filter((word) => word !== "<eos>"));
+    }
+
+    function nothing(words, why) {
+      shown = { source: words, written: [], weights: [] };
+      drawWritten();
+      drawSource();
+      status.textContent = why;
     }
 
     async function start() {
       const mine = ++turn;
-      go.disabled = true;
       try {
         status.textContent = "Fetching the model: some megabytes, once.";
         const loaded = await load();
@@ -162,38 +198,46 @@
         const words = wordsOf(text);
         const unknown = unknownAmong(words, loaded.ids);
         const known = loaded.words.source.length - UNK - 1;
-        status.textContent = unknown.length
-          ? `Not in its vocabulary of ${known} words: ${unknown.join(", ")}. It translates around what it does not know.`
-          : "";
+        const missing = `Not in its vocabulary of ${known} words: ${unknown.join(", ")}.`;
         if (!words.length) {
-          status.textContent = "Type an English sentence.";
+          nothing([], "Type an English sentence.");
           return;
         }
+        if (words.every((word) => !loaded.ids.has(word))) {
+          nothing([], `${missing} So there is nothing that it could translate: try one of the examples.`);
+          return;
+        }
+        const long = `That is longer than the ${LONGEST} words of the longest sentence that it was trained on: it may lose its way.`;
+        status.textContent = unknown.length ? `${missing} It translates around what it does not know.`
+          : words.length > LONGEST ? long : "";
         shown = { source: words, written: [], weights: [] };
+        written.replaceChildren();
+        picked = false;
         const pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : PAUSE;
         await translate(loaded, words.map((word) => loaded.ids.get(word) ?? UNK), async (steps) => {
           if (mine !== turn) throw new Error("superseded");
           shown.written.push(loaded.words.target[steps.at(-1).id]);
           shown.weights.push(steps.at(-1).weights);
           if (shown.written.length === 1) drawHeads(shown.weights[0]);
-          chosen = shown.written.length - 1;
+          if (!picked) chosen = shown.written.length - 1;
           drawWritten();
           drawSource();
           if (pause) await new Promise((resume) => setTimeout(resume, pause));
         });
+        if (!picked) choose(contentWord(shown.written));
       } catch (error) {
         if (error.message !== "superseded") status.textContent = error.message;
       } finally {
-        if (mine === turn) {
-          go.disabled = false;
-          el.dataset.finished = String(mine);
-        }
+        if (mine === turn) el.dataset.finished = String(mine);
       }
     }
 
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       start();
+    });
+    input.addEventListener("input", () => {
+      status.textContent = "Changed: press Enter, or Translate.";
     });
     head.addEventListener("change", drawSource);
     drawHeads(first.weights[0]);

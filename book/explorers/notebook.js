@@ -1,0 +1,110 @@
+// In a notebook an explorer shows what the learner's own function returns. Python calls it (book/explorers/driven.py); this asks, one
+// question at a time, and says in words where the function stopped, or where its numbers part from the formula's.
+const TOLERANCE = 1e-4; // relative to a number above 1; float32 rounds by less
+const PATIENCE = 500; // milliseconds until a missing answer is mentioned
+
+// For each explorer the numbers that are compared, in this order, and how a first difference is told from its place.
+const TOLD = {
+  attention: {
+    weights: ([key], { words }) => `Your weights differ from the formula’s, first for the key “${words[key]}”.`,
+    output: () => "Your weights agree with the formula’s. Your output is not the average of the values under them.",
+  },
+  positions: {
+    first: ([column], { position }) => `Your encoding of position ${position} differs from the formula’s, first in column ${column}.`,
+    second: ([column], { position, offset }) =>
+      `Your encoding of position ${position + offset} differs from the formula’s, first in column ${column}.`,
+    curve: () => "Here your numbers agree with the formula’s. Further on, at other positions, they do not.",
+  },
+  heads: {
+    maps: ([head, key], { sentences, sentence }) =>
+      `Your weights differ from the formula’s, first in head ${head}, for “${sentences[sentence].words[key]}”.`,
+    logits: () => "Your weights agree with the formula’s. What your heads return together does not.",
+  },
+  masking: {
+    mask: ([query, key], { words, preset }) =>
+      `Your mask “${preset}” differs from the book’s, first at query “${words[query]}”, key “${words[key]}”.`,
+    weights: ([query, key], { words }) => `Your weights differ from the formula’s, first at query “${words[query]}”, key “${words[key]}”.`,
+    gradients: ([output, input], { words }) =>
+      `Your weights agree with the formula’s. Your gradients do not, first at output “${words[output]}”, input “${words[input]}”.`,
+  },
+  layernorm: { result: ([feature]) => `Your result differs from the formula’s, first at feature ${feature + 1}.` },
+  decoding: { chosen: ([step]) => `What your function writes parts from greedy decoding at step ${step + 1}.` },
+};
+
+// Return where two numbers, or lists of lists of numbers, first differ by more than rounding, as indices; null if nowhere.
+function parting(own, yours) {
+  if (!Array.isArray(own)) return Math.abs(own - yours) > TOLERANCE * Math.max(1, Math.abs(own)) ? [] : null;
+  for (let i = 0; i < Math.max(own.length, yours.length); i += 1) {
+    const rest = i < Math.min(own.length, yours.length) ? parting(own[i], yours[i]) : [];
+    if (rest) return [i, ...rest];
+  }
+  return null;
+}
+
+// Say where what the function returned first parts from the explorer's own arithmetic; nothing if nowhere.
+function difference(name, model, { inputs, numbers }) {
+  const own = globalThis.explorers[name].outcome(model, inputs);
+  for (const [key, told] of Object.entries(TOLD[name])) {
+    const place = parting(own[key], numbers[key]);
+    if (place) return told(place, { words: model.get("words"), sentences: model.get("sentences"), ...inputs });
+  }
+  return "";
+}
+
+// An explorer as anywidget wants it, driven by a function of Python.
+function driven(name) {
+  function render({ model, el }) {
+    const remark = document.createElement("p");
+    remark.className = "explorer-remark";
+    remark.setAttribute("role", "status");
+    el.classList.add("explorer");
+    // JupyterLab takes the arrow keys from a slider, unless the very element that has the focus asks it not to.
+    const keepKeys = (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+    el.addEventListener("focusin", keepKeys);
+    el.append(remark);
+
+    // What the script sees as its model: also what nobody moves; and saving is asking.
+    const fixed = model.get("fixed");
+    const seen = {
+      get: (key) => fixed[key] ?? model.get(key),
+      set: (key, value) => model.set(key, value),
+      on: (event, listener) => model.on(event, listener),
+      off: (event, listener) => model.off(event, listener),
+      save_changes: ask,
+    };
+
+    let later = false; // the state has changed since the question that is under way
+    let timer;
+    const underWay = () => model.get("asked") !== model.get("computed").number;
+    function ask() {
+      later = underWay();
+      if (later) return;
+      model.set("asked", model.get("asked") + 1);
+      model.save_changes(); // sends all that was set since the last time
+      timer = setTimeout(() => tell("Waiting for your function. Is another cell still running?"), PATIENCE);
+    }
+    function tell(sentence) {
+      if (remark.textContent !== sentence) remark.textContent = sentence;
+    }
+    function answered() {
+      const computed = model.get("computed");
+      if (!underWay()) {
+        clearTimeout(timer);
+        if (later) ask();
+      }
+      el.classList.toggle("explorer-stopped", "problem" in computed);
+      tell(computed.problem ?? `Shown is what your ${model.get("yours")} returns. ${difference(name, seen, computed)}`.trim());
+    }
+
+    const stop = globalThis.explorers[name].render({ model: seen, el });
+    model.on("change:computed", answered);
+    answered();
+    return () => {
+      clearTimeout(timer);
+      model.off("change:computed", answered);
+      el.removeEventListener("focusin", keepKeys);
+      stop();
+    };
+  }
+  return { render };
+}

@@ -1,0 +1,90 @@
+"""What holds on every page, wide and on a phone, in light and dark: nothing missing, nothing from abroad, accessible, and light enough."""
+
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+
+from autograder.course import ROOT
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search", "genindex"]
+VIEWS = [
+    pytest.param(1280, "light"),
+    pytest.param(390, "dark"),
+    pytest.param(1280, "dark", marks=pytest.mark.long),
+    pytest.param(390, "light", marks=pytest.mark.long),
+]
+MOST_BYTES = {TOC["root"]: 1_000_000}  # before the translator is asked for
+MOST_BYTES_ELSEWHERE = 2_500_000
+ABROAD = ("data:", "blob:", "http://127.0.0.1")
+
+
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_light_and_accessible(built_book, page, name, width, theme):
+    answers = []
+    page.on("response", lambda answer: answers.append(answer))
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=theme)
+    assert page.goto(f"{built_book}{name}.html").ok
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    assert page.errors_seen == []
+    assert [answer.url for answer in answers if not answer.ok or not answer.url.startswith(ABROAD)] == []
+    assert sum(len(answer.body()) for answer in answers) < MOST_BYTES.get(name, MOST_BYTES_ELSEWHERE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("h1").count() >= 1
+    assert page.locator("mjx-merror").count() == 0
+    found = Axe().run(page, options={"preload": False})
+    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found.response["violations"]] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_text_is_there_before_any_script_runs(built_book, chromium, name):
+    page = chromium.new_page(java_script_enabled=False)
+    page.goto(f"{built_book}{name}.html")
+    assert page.locator("article h1, #main-content h1:visible").first.is_visible()
+    if name.startswith("book/ch"):
+        assert len(page.locator("article").inner_text()) > 10_000
+    page.close()
+
+
+def test_nothing_moves_where_the_reader_asked_for_rest(built_book, page):
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{built_book}book/ch04_attention.html")
+    page.wait_for_load_state("networkidle")
+    moving = "[...document.querySelectorAll('*')].filter((each) => { const style = getComputedStyle(each);"
+    moving += " return style.transitionDuration !== '0s' || style.animationName !== 'none'; }).length"
+    assert page.evaluate(moving) == 0
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(moving) > 0  # the measure sees motion where there is some
+
+
+def test_a_reader_s_progress_is_kept_in_this_browser(built_book, page):
+    page.goto(f"{built_book}book/ch01_embeddings.html")
+    button = page.get_by_role("button", name="Mark this chapter as read")
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".chapter-read").get_attribute("aria-pressed") == "true"
+    page.goto(f"{built_book}{TOC['root']}.html")
+    line = page.locator(".chapter-progress")
+    chapters = sum(name.startswith("book/ch") for name in PAGES)
+    assert f"You have read 1 of {chapters} chapters." in line.inner_text()
+    assert line.get_by_role("link").get_attribute("href").endswith("ch02_positional_encoding.html")
+    assert page.locator(".bd-docs-nav .chapter-tick").count() == 1
+    page.goto(f"{built_book}book/ch01_embeddings.html")
+    page.locator(".chapter-read").click()
+    assert page.locator(".chapter-read").get_attribute("aria-pressed") == "false"
+    assert page.locator(".chapter-tick").count() == 0
+
+
+def test_a_printed_chapter_shows_what_was_folded_and_no_buttons(built_book, page):
+    page.goto(f"{built_book}book/ch04_attention.html")
+    page.wait_for_load_state("networkidle")
+    page.emulate_media(media="print")
+    assert not page.locator(".chapter-read").is_visible()
+    assert not page.locator(".copybtn").first.is_visible()
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    folded = page.locator(".admonition.dropdown")
+    assert folded.count() >= 3
+    assert all(each.locator("p").last.is_visible() for each in folded.all())
