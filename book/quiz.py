@@ -26,7 +26,7 @@ from sphinx.util.docutils import SphinxDirective
 FEWEST_OPTIONS = 3
 OPTION = re.compile(r"- \[(?P<box>[ xX])\]\s*(?P<choice>.*)")
 INDENT = "  "
-HINT = "Quiz: open the answer that you would give."
+HINT = "Quiz: choose an answer."
 VERDICTS = {True: "Right.", False: "Not quite."}
 
 logger = logging.getLogger(__name__)

@@ -8,19 +8,22 @@ from autograder.course import ROOT
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search", "genindex"]
-VIEWS = [
-    pytest.param(1280, "light"),
-    pytest.param(390, "dark"),
-    pytest.param(1280, "dark", marks=pytest.mark.long),
-    pytest.param(390, "light", marks=pytest.mark.long),
-]
+VIEWS = [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")]
 MOST_BYTES = {TOC["root"]: 1_000_000}  # before the translator is asked for
 MOST_BYTES_ELSEWHERE = 2_500_000
 ABROAD = ("data:", "blob:", "http://127.0.0.1")
 
 
-@pytest.mark.parametrize(("width", "theme"), VIEWS)
-@pytest.mark.parametrize("name", PAGES)
+def page_and_view(place, name, view):
+    """Return one test's parameters: `make test` looks at a page wide and light, or small and dark; `make test-long` in all ways."""
+    marks = [] if view == VIEWS[place % 2] else [pytest.mark.long]
+    return pytest.param(name, *view, marks=marks, id=f"{name}-{view[0]}-{view[1]}")
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "theme"),
+    [page_and_view(place, name, view) for place, name in enumerate(PAGES, 1) for view in VIEWS],
+)
 def test_a_page_is_whole_light_and_accessible(built_book, page, name, width, theme):
     answers = []
     page.on("response", lambda answer: answers.append(answer))

@@ -134,8 +134,8 @@
     const head = html("select");
     const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
     const caption = html("p", { class: "translator-caption" });
-    el.append(html("div", { class: "explorer-root translator" }, form, examples, status, sentence,
-      html("p", { class: "translator-caption" }, "Choose a word of the translation:"), written, caption, source, picker));
+    el.append(html("div", { class: "explorer-root translator" }, form, status, sentence,
+      html("p", { class: "translator-caption" }, "Choose a word of the translation:"), written, caption, source, picker, examples));
 
     function drawHeads(layers) {
       const options = [html("option", { value: "" }, "mean of the last layer’s heads")];
