@@ -275,7 +275,7 @@ def test_what_a_learner_wrote_is_text_on_every_page(graded):
 @pytest.mark.long
 @pytest.mark.skipif(os.getuid() != 0, reason="running the tests above as somebody else takes root")
 def test_all_of_it_as_an_ordinary_user():
-    copied = (*COPIED, "tests", "pyproject.toml")
+    copied = (*COPIED, "tests", "pyproject.toml", "_config.yml")
     with tempfile.TemporaryDirectory() as folder:
         copy_of_the_course(Path(folder) / "course", copied)
         for path in (Path(folder), *Path(folder).rglob("*")):
