@@ -1,5 +1,11 @@
 """Checks, instant feedback and grades. In a notebook: `from autograder import check`."""
 
+import sys
+
 from autograder.learner import check
 
 __all__ = ["check"]
+
+# nbformat loads jsonschema, which loads this where it is installed, for a kind of address that no notebook holds: it compiles a grammar at
+# its import, which takes longer than all else that a grader loads.
+sys.modules.setdefault("rfc3987_syntax", None)

@@ -9,9 +9,10 @@ import hashlib
 import hmac
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, wraps
+from functools import cache, cached_property, lru_cache, wraps
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from autograder.wire import Tensor, copied, encode, plain
 
 PUBLIC_SEED = b"the visible cases"
 MOST_DRAWS = 20  # some cases always ask the same
+MOST_PAPERS = 8  # that are kept; one takes a few megabytes
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,9 @@ class Exercise:
         """
         wanted = [case for case in self.cases if visible is None or case.visible == visible]
         hints = tuple(misconception.hint for misconception in self.misconceptions)
-        return PreparedExercise(self.name, self.returns, hints, tuple(self._prepared(case, seed) for case in wanted))
+        beliefs = tuple(misconception.belief for misconception in self.misconceptions)
+        cases = tuple(self._prepared(case, seed) for case in wanted)
+        return PreparedExercise(self.name, self.returns, hints, cases, beliefs)
 
     @cached_property
     def _shown(self):
@@ -165,15 +169,40 @@ class PreparedCase:
     visible: bool
     weight: int
 
+    @cached_property
+    def question(self):
+        """The inputs as text, written once for all who are asked."""
+        return encode(self.inputs)
+
 
 @dataclass(frozen=True)
 class PreparedExercise:
-    """An exercise's cases with their numbers, and the hints of its misconceptions: data, without any implementation."""
+    """An exercise's cases with their numbers, and what its misconceptions are called and hint at: data, without any implementation."""
 
     name: str
     returns: tuple[str, ...]
     hints: tuple[str, ...]
     cases: tuple[PreparedCase, ...]
+    beliefs: tuple[str, ...] = ()
+
+
+@lru_cache(MOST_PAPERS)
+def paper(stem, seed):
+    """Return all questions of a chapter that a seed draws, with the reference's answers.
+
+    To answer them ourselves takes as long as a learner's process does, so it is done once for all who sit the same paper.
+
+    Returns:
+        dict: PreparedExercise by kind and name of a graded cell: ("check", "softmax") the visible cases, ("hidden", "softmax") the rest.
+    """
+    exercises = load_exercises(stem)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)  # sums depend on it; learners' processes have one, too
+    return {
+        (kind, name): exercise.prepare(seed, visible=kind == "check")
+        for name, exercise in exercises.items()
+        for kind in ("check", "hidden")
+    }
 
 
 def made_once(kind):

@@ -10,7 +10,6 @@ import hmac
 import os
 import re
 import secrets
-import sys
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from functools import cache
 import nbformat
 
 from autograder.course import PRIVATE, ROOT, SEED_KEY, CourseError
-from autograder.exercise import load_exercises
+from autograder.exercise import paper
 from autograder.judge import judge, share
 from autograder.kernel import LearnerKernel
 from autograder.sandbox import boundary
@@ -50,14 +49,14 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
     hash, version of the checks, each verdict) is kept in the notebook's metadata.
 
     Args:
-        student: whose it is; with the notebook's hash this decides the seed.
+        student: whose it is; with the notebook's hash this decides the seed, unless there is one.
         unsandboxed: run the learner's code without a boundary, and say so in the record.
-        seed: bytes, of a grading that is to be repeated; or made elsewhere, where the course's key is.
+        seed: bytes, of a grading that is to be repeated, or of the paper that a whole class sits.
     """
     limits = limits or Limits()
     started = time.monotonic()
     record = notebook.metadata["autograder"]
-    record["seed"] = (seed or seed_of(stem, student, record["notebook"])).hex()
+    record["seed"] = (seed or seed_of(stem, f"{student}\n{record['notebook']}")).hex()
     record["checks"] = version_of_checks(stem)
     record["graded"] = datetime.now(UTC).isoformat(timespec="seconds")
     record["cells"] = []
@@ -75,9 +74,7 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
 
 def run_cells(notebook, stem, kernel, limits, record):
     """Run the notebook from top to bottom, grading each check where it stands."""
-    exercises = load_exercises(stem)
-    if torch := sys.modules.get("torch"):
-        torch.set_num_threads(1)  # where it was imported before this module
+    questions = paper(stem, bytes.fromhex(record["seed"]))
     sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)}
     stopped = {}  # exercise -> why the cell that should define it stopped
     if any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
@@ -94,10 +91,10 @@ def run_cells(notebook, stem, kernel, limits, record):
                 stopped[nbgrader["grade_id"]] = reason_for_stopping(ran, limits)
             continue
         kind, name = nbgrader["grade_id"].split("_", 1)
-        prepared = exercises[name].prepare(bytes.fromhex(record["seed"]), visible=kind == "check")
+        prepared = questions[kind, name]
         observations = ask_all(kernel, prepared, limits, stopped.get(name))
         verdicts = judge(prepared, observations, suspects_of(name, sources.get(name, ""), record))
-        write_outcome(cell, record, outcome_of(cell, name, verdicts, exercises[name].misconceptions))
+        write_outcome(cell, record, outcome_of(cell, name, verdicts, prepared.beliefs))
 
 
 def suspects_of(exercise, source, record):
@@ -154,7 +151,7 @@ def outputs_of(ran, limits):
     return [stream(printable(text))] if text else []
 
 
-def outcome_of(cell, exercise, verdicts, misconceptions):
+def outcome_of(cell, exercise, verdicts, beliefs):
     """Return what a graded cell earned and why."""
     points = cell.metadata.nbgrader["points"]
     return {
@@ -162,13 +159,13 @@ def outcome_of(cell, exercise, verdicts, misconceptions):
         "exercise": exercise,
         "points": points,
         "score": round(points * share(verdicts), 2),
-        "cases": [{**asdict(verdict), "misconception": belief_of(verdict, misconceptions)} for verdict in verdicts],
+        "cases": [{**asdict(verdict), "misconception": belief_of(verdict, beliefs)} for verdict in verdicts],
     }
 
 
-def belief_of(verdict, misconceptions):
+def belief_of(verdict, beliefs):
     """Name the misconception that a verdict recognised, or None."""
-    return None if verdict.misconception is None else misconceptions[verdict.misconception].belief
+    return None if verdict.misconception is None else beliefs[verdict.misconception]
 
 
 def refused(cell, problem):
@@ -215,14 +212,14 @@ def graded_cells(notebook):
     return [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
 
 
-def seed_of(stem, student, notebook, key=SEED_KEY):
-    """Return the secret seed of a submission: the same for the same notebook of the same learner, and not to be guessed.
+def seed_of(stem, occasion, key=SEED_KEY):
+    """Return the secret seed of a chapter's questions on one occasion: the same for the same one, and not to be guessed.
 
     Args:
-        notebook: SHA-256 of the file that was handed in, hexadecimal.
+        occasion: text that tells it from others, such as a learner's name with the hash of their notebook.
         key: path of the course's secret key.
     """
-    return hmac.digest(seed_key(key), f"{stem}\n{student}\n{notebook}".encode(), hashlib.sha256)
+    return hmac.digest(seed_key(key), f"{stem}\n{occasion}".encode(), hashlib.sha256)
 
 
 def seed_key(path=SEED_KEY):

@@ -49,6 +49,7 @@ class Task:
     """One submission with all that a worker needs to grade it: plain data, which may travel to another machine.
 
     Args:
+        seed: of the questions.
         checks: the version of the checks that it is to be graded with.
         timestamp: when it was handed in, for the gradebook.
         attempts: how often it was tried before.
@@ -70,7 +71,7 @@ class Places:
     """Where a class's results lie.
 
     Args:
-        folder: gets `autograded/`, `feedback/`, `reports/` and `seed.key`, the secret from which all seeds come.
+        folder: gets `autograded/`, `feedback/`, `reports/`, `sittings/` and `seed.key`, the secret from which all seeds come.
         gradebook: SQLAlchemy's URL.
     """
 
@@ -85,6 +86,25 @@ class Places:
     def key(self):
         """Return the path of the secret key."""
         return self.folder / "seed.key"
+
+    def sitting(self, stem):
+        """Return the number of a chapter's next run, which is the same until one has come to its end."""
+        try:
+            return int((self.folder / "sittings" / stem).read_text())
+        except (FileNotFoundError, ValueError):
+            return 1
+
+    def end_sitting(self, stem):
+        """Let the next run ask other questions."""
+        write_whole(self.folder / "sittings" / stem, str(self.sitting(stem) + 1))
+
+    def seed(self, stem):
+        """Return the secret seed of the questions that a run asks.
+
+        All who are graded in it are asked the same, so that equal code gets equal points. Those who are graded later, when some have
+        their results, are asked others.
+        """
+        return seed_of(stem, f"sitting {self.sitting(stem)}", self.key)
 
     def feedback(self, learner, stem):
         """Return the path of the page that the learner gets back."""
@@ -135,7 +155,7 @@ def grade_class(place, stem=None, places=None, workers=None, scheduler=None, lim
     with only_writer(places.folder):
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):
             group = list(group)
-            with graders(each, workers, scheduler, unsandboxed, places.gradebook) as (pool, scores):
+            with graders(each, workers, scheduler, unsandboxed, places) as (pool, scores):
                 tallies[each] = grade_chapter(
                     each, group, places, pool, scores, limits or Limits(), unsandboxed, show or (lambda *_: None)
                 )
@@ -145,7 +165,7 @@ def grade_class(place, stem=None, places=None, workers=None, scheduler=None, lim
 def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
     """Grade the submissions to one chapter; return the Tally."""
     tally = Tally(unsandboxed=unsandboxed)
-    checks = version_of_checks(stem)
+    checks, seed = version_of_checks(stem), places.seed(stem)
     done = 0
 
     def tasks():
@@ -154,7 +174,6 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
             submission = handed_in.read()
             before = graded_before(places.graded(handed_in.learner, stem), stem, submission)
             if before is None:
-                seed = seed_of(stem, handed_in.learner, submission.sha256, places.key)
                 yield Task(stem, handed_in.learner, submission, seed, checks, limits, unsandboxed, handed_in.timestamp)
                 continue
             record = before.metadata["autograder"]
@@ -175,6 +194,8 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
         done += 1
         show(stem, done, len(group), task.learner)
     tally.report, *_ = report(stem, places)
+    if tally.graded:
+        places.end_sitting(stem)
     return tally
 
 
@@ -361,19 +382,18 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def graders(stem, workers, scheduler, unsandboxed, gradebook):
+def graders(stem, workers, scheduler, unsandboxed, places):
     """Give those who will do the work, and a function that opens the Scores which it is for.
 
     What only this process needs is loaded once the others are at work.
     """
-    from autograder.exercise import load_exercises
+    from autograder.exercise import paper
 
     if scheduler:
         pool = Cluster(scheduler, stem)
     else:
         starting_boundary(stem, unsandboxed)  # for all workers; it takes a second or two, in which the rest is loaded
-        for exercise in load_exercises(stem).values():
-            exercise.prepare(b"any")  # makes what is made once: workers are forked later, and share it
+        paper(stem, places.seed(stem))  # what most will be asked: workers are forked later, and share it
         gc.freeze()  # what was loaded stays, and need not be looked through again and again
         boundary(stem, unsandboxed)
         cores = psutil.Process().cpu_affinity() if sys.platform == "linux" else range(os.cpu_count())
@@ -383,7 +403,7 @@ def graders(stem, workers, scheduler, unsandboxed, gradebook):
     def scores():
         from autograder.gradebook import Scores
 
-        return opened.enter_context(Scores(stem, gradebook))
+        return opened.enter_context(Scores(stem, places.gradebook))
 
     try:
         with pool, contextlib.ExitStack() as opened:
@@ -462,7 +482,7 @@ def regrade_class(
 
     with (
         only_writer(places.folder),
-        graders(stem, workers, scheduler, unsandboxed, places.gradebook) as (pool, scores),
+        graders(stem, workers, scheduler, unsandboxed, places) as (pool, scores),
     ):
         for done, (task, outcome) in enumerate(results(pool, tasks()), 1):
             show(stem, done, len(paths), task.learner)

@@ -10,7 +10,7 @@ import zmq
 from jupyter_client.session import Session
 
 from autograder.probes import ANSWER_MIME
-from autograder.wire import WireError, decode, encode
+from autograder.wire import WireError, decode
 
 MOST_OUTPUT = 20_000  # characters of a cell's output that are kept
 START_SECONDS = 20  # for a kernel to answer, on a machine that is busy; after that another is started
@@ -90,10 +90,7 @@ class LearnerKernel:
         """
         self.revive()
         ids = [secrets.token_hex(8) for _ in cases]
-        requests = [
-            encode({"id": each, "exercise": exercise, "probe": case.probe, "inputs": case.inputs})
-            for each, case in zip(ids, cases, strict=True)
-        ]
+        requests = [(each, exercise, case.probe, case.question) for each, case in zip(ids, cases, strict=True)]
         asking = f"__import__('autograder.probes', fromlist=['answer']).answer({requests!r})"
         ran = self.request("", seconds, asking, awaited=ids)
         observations = [observation_in(ran.answers.get(each), each) for each in ids]

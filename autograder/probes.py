@@ -652,7 +652,7 @@ def answer(requests):
     """Answer the grader's requests one after the other, inside the learner's kernel.
 
     Args:
-        requests: texts of `{"id", "exercise", "probe", "inputs"}`; each observation goes back as a line of a display message of type
+        requests: (id, exercise, probe, text of the inputs) of each; each observation goes back as a line of a display message of type
             `ANSWER_MIME`, with the same id. A message costs more than most answers do, so those of a moment share one.
     """
     from IPython import get_ipython
@@ -660,14 +660,13 @@ def answer(requests):
 
     ready, since = [], time.monotonic()
     try:
-        for request in requests:
-            asked = decode(request)
-            implementation = get_ipython().user_ns.get(asked["exercise"], None)
+        for each, exercise, probe, inputs in requests:
+            implementation = get_ipython().user_ns.get(exercise, None)
             if implementation is None:
                 observation = {"unfit": "is not defined"}
             else:
-                observation = observe(asked["probe"], implementation, asked["inputs"])
-            ready.append(encode({"id": asked["id"], "observation": observation}))
+                observation = observe(probe, implementation, decode(inputs))
+            ready.append(encode({"id": each, "observation": observation}))
             if time.monotonic() - since > MOMENT or sum(map(len, ready)) > LONGEST_MESSAGE:
                 publish_display_data({ANSWER_MIME: "\n".join(ready)})
                 ready, since = [], time.monotonic()

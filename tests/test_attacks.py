@@ -109,7 +109,7 @@ class Class:
 
     def fingerprints(self):
         """Return what each file outside of the places that grading writes to holds."""
-        written = ("autograded", "feedback", "gradebook.db", "seed.key", "__pycache__")
+        written = ("autograded", "feedback", "gradebook.db", "seed.key", "sittings", "__pycache__")
         paths = [path for path in sorted(self.folder.rglob("*")) if not set(written) & set(path.parts)]
         return {path: path.read_bytes() for path in paths if is_small(path) and os.access(path, os.R_OK)}
 
@@ -159,7 +159,9 @@ class Class:
 
 def copy_of_the_course(folder, paths):
     """Copy files and folders of the course, without what grading has left there."""
-    ignored = shutil.ignore_patterns("submitted", "autograded", "feedback", "gradebook.db", "seed.key", "__pycache__")
+    ignored = shutil.ignore_patterns(
+        "submitted", "autograded", "feedback", "gradebook.db", "seed.key", "sittings", "__pycache__"
+    )
     for path in paths:
         if (ROOT / path).is_dir():
             shutil.copytree(ROOT / path, folder / path, ignore=ignored)

@@ -146,6 +146,29 @@ def test_only_what_was_handed_in_anew_is_graded_again(a_class, tmp_path):
     assert grade(copy / "submitted", "--into", copy).startswith("ch04_attention: 1 graded, 9 had been graded before.")
     before, after = scores_in(url_of(folder)), scores_in(url_of(copy))
     assert {key[0] for key in before if before[key] != after[key]} == {"learner002"}
+    seeds = seeds_in(copy)
+    assert seeds.pop("learner002") not in seeds.values()
+
+
+def seeds_in(folder):
+    """Return the seed of each learner's questions."""
+    paths = folder.glob(f"autograded/*/{STEM}/{STEM}.ipynb")
+    return {path.parents[1].name: json.loads(path.read_text())["metadata"]["autograder"]["seed"] for path in paths}
+
+
+def test_all_in_one_run_are_asked_the_same_and_later_ones_something_else(a_class, tmp_path):
+    folder, submitted, _ = a_class
+    assert len(set(seeds_in(folder).values())) == 1
+    places = grade_class.Places(folder)
+    assert places.seed(STEM).hex() not in seeds_in(folder).values()
+    next_one = places.sitting(STEM)
+    assert grade(submitted, "--into", folder).startswith("ch04_attention: 0 graded")
+    assert places.sitting(STEM) == next_one  # nobody was asked
+    disturbed = grade_class.Places(tmp_path)
+    same_key(tmp_path)
+    (tmp_path / "sittings").mkdir()
+    (tmp_path / "sittings" / STEM).write_text("")  # what a loss of power leaves
+    assert disturbed.sitting(STEM) == 1
 
 
 def test_regrading_gives_the_same_scores_and_says_which_would_change(a_class, tmp_path):
