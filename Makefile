@@ -13,6 +13,7 @@ help:            ## this list
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --requirement requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
+	$(BIN)/jupyter labextension disable --level=sys_prefix "@jupyterlab/apputils-extension:announcements" 2> /dev/null
 	touch .venv/.ready
 
 setup: .venv/.ready  ## the environment, in .venv
@@ -31,7 +32,7 @@ book: setup _build/.executed  ## the HTML book, from clean, warnings are errors
 
 lab: setup       ## your own copies in work/, opened in JupyterLab
 	$(BIN)/python -m autograder work
-	$(BIN)/jupyter lab --notebook-dir work --LabApp.news_url=None
+	$(BIN)/jupyter lab --notebook-dir work
 
 grade: setup     ## grade your own copies in work/
 	$(BIN)/python -m autograder grade-work

@@ -266,7 +266,8 @@ def find_in_values(name, wanted, got, *, numbers_shown):
     place = np.unravel_index(np.argmax(wrong), wrong.shape)
     spot = f"{name.removeprefix('the ')}[{', '.join(map(str, place))}]" if place else name
     shown, should = apart(numbers(got)[place], numbers(wanted)[place])
-    return f"{spot} is {shown}, but should be {should}; {name} is wrong {in_places(wrong)}"
+    rest = f"; {name} is wrong {in_places(wrong)}" if wrong.size > 1 else ""
+    return f"{spot} is {shown}, but should be {should}{rest}"
 
 
 def value_text(value):

@@ -68,8 +68,11 @@ class Copier(nn.Module):
         return self.v(projected.tanh()).squeeze(-1).softmax(dim=-1)
 
     @torch.no_grad()
-    def copy(self, token_ids):
+    def copy(self, token_ids, context=None):
         """Read a batch of sentences and write them down again, each word after the words that the model itself wrote.
+
+        Args:
+            context: stands in for the model's own method of this name.
 
         Returns:
             written: (batch, seq_len) int64.
@@ -80,7 +83,7 @@ class Copier(nn.Module):
         written, queries = [], []
         for _ in range(token_ids.shape[1]):
             query, state = self.writer(self.embedding(word), state)
-            logits = self.output(torch.cat([query, self.context(query, keys)], dim=-1))
+            logits = self.output(torch.cat([query, (context or self.context)(query, keys)], dim=-1))
             word = logits.argmax(dim=-1)
             written.append(word)
             queries.append(query)
@@ -149,23 +152,23 @@ def learning_curves(attention, sizes, seeds, lengths):
 
 
 @torch.no_grad()
-def replay(model, sentence):
+def replay(model, sentence, decimals=3):
     """Copy every beginning of a sentence, and note what additive attention needs to be computed again elsewhere.
 
     Returns:
         dict: `written`, for each beginning the ids written; with attention also `queries`, for each beginning (query_len, d_attention),
-        `keys`, (seq_len, d_attention), both projected, and `v`, (d_attention,); all lists, rounded to three decimals.
+        `keys`, (seq_len, d_attention), both projected, and `v`, (d_attention,); all lists.
     """
     token_ids = ids_of(sentence)
     copies = [model.copy(token_ids[:, :seq_len]) for seq_len in range(1, token_ids.shape[1] + 1)]
     noted = {"written": [written[0].tolist() for written, _, _ in copies]}
     if model.attention:
-        noted["queries"] = [rounded(model.w_query(queries[0])) for _, queries, _ in copies]
-        noted["keys"] = rounded(model.w_key(copies[-1][2][0]))
-        noted["v"] = rounded(model.v.weight[0])
+        noted["queries"] = [rounded(model.w_query(queries[0]), decimals) for _, queries, _ in copies]
+        noted["keys"] = rounded(model.w_key(copies[-1][2][0]), decimals)
+        noted["v"] = rounded(model.v.weight[0], decimals)
     return noted
 
 
-def rounded(tensor):
-    """Return a tensor as lists of numbers with three decimals."""
-    return tensor.double().numpy().round(3).tolist()
+def rounded(tensor, decimals):
+    """Return a tensor as lists of numbers with so many decimals."""
+    return tensor.detach().double().numpy().round(decimals).tolist()

@@ -182,6 +182,16 @@ def embed(token_ids, table):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_lookup
+# explore_lookup(embed, one_hot, encode)
+# ```
+#
+# That is the table of the book's page. The ids, the one-hot vectors and the rows beside it are what your three functions return.
+
+# %% [markdown]
 # ## 5. How a table learns
 #
 # Training asks one question of every number in the table: if it grew a little, how would the loss change? Suppose that

@@ -126,6 +126,16 @@ def additive_attention(query, keys, w_query, w_key, v):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_copying
+# explore_copying(additive_attention)
+# ```
+#
+# That is the copying machine of the book's page. It trains for some seconds, and then it looks back through *your* attention.
+
+# %% [markdown]
 # ## What you have now
 #
 # A reader whose last state is all that it can hand on, and a way to look back at every state instead. The first is why sentences were hard for

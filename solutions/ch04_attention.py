@@ -131,10 +131,10 @@ def scaled_dot_product_attention(query, key, value):
 #
 # ```python
 # from book.explorers import explore_attention
-# explore_attention(scaled_dot_product_attention)
+# explore_attention(scaled_dot_product_attention, attention_scores)
 # ```
 #
-# That is the plane of the book's page. Turn the query: the weights and the output are what your function returns.
+# That is the plane of the book's page. Turn the query: scores, weights and output are what your two functions return.
 
 # %% [markdown]
 # ## 4. Back through the softmax

@@ -294,6 +294,16 @@ def beam_step(step_log_probs, live, eos_id, beam_size):
 
 
 # %% [markdown]
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+#
+# ```python
+# from book.explorers import explore_beam
+# explore_beam(beam_search)
+# ```
+#
+# That is the tree of the book's page: the beginnings that your search keeps alive, with a small translator. To train it takes a few seconds.
+
+# %% [markdown]
 # ## What you have now
 #
 # Everything that training needs: the question and the answer, the loss, the rate, the step, and a way to get good sentences out of what was

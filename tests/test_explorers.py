@@ -4,23 +4,30 @@ import numpy as np
 import pytest
 import torch
 
+from book import unsure_translator
 from book.explorers import (
     explore_attention,
+    explore_beam,
+    explore_copying,
     explore_decoding,
     explore_heads,
     explore_layer_norm,
+    explore_lookup,
     explore_masks,
     explore_positions,
     names,
     script,
 )
-from book.explorers.notebook import trained_reader
+from book.explorers.notebook import trained_reader, trained_unsure_translator
+from solutions.ch01_embeddings import embed, encode, one_hot
 from solutions.ch02_positional_encoding import sinusoidal_encoding
+from solutions.ch03_bottleneck import additive_attention
 from solutions.ch04_attention import scaled_dot_product_attention
 from solutions.ch05_multi_head import MultiHeadAttention
 from solutions.ch06_masking import causal_mask, masked_attention
 from solutions.ch07_layers import LayerNorm
 from solutions.ch08_encoder_decoder import greedy_decode
+from solutions.ch09_training import beam_search
 
 LARGEST = 30_000  # bytes of a script
 
@@ -166,6 +173,73 @@ def test_positions_are_read_from_the_table(d_model):
     assert np.array_equal(np.array(widget.computed["numbers"]["wave"]).T, table[:, -2:])
 
 
+def test_a_lookup_asks_one_function_with_what_the_one_before_returned():
+    def shifted(sentence, vocabulary):
+        return encode(sentence, vocabulary) - 1
+
+    widget = explore_lookup(embed, one_hot, shifted, sentence="cats like blue fish")
+    numbers = widget.computed["numbers"]
+    assert numbers["ids"] == [3, 4, 2, 6]
+    assert np.argmax(numbers["oneHot"], axis=1).tolist() == [3, 4, 2, 6]
+    assert numbers["product"] == [widget.table[row] for row in (3, 4, 2, 6)]
+    widget.sentence = "one two three four five six seven"
+    assert len(widget.computed["numbers"]["ids"]) == 6
+    widget.sentence = ""
+    assert widget.computed["numbers"] == {"ids": [], "oneHot": [], "product": []}
+    assert set(explore_lookup(embed).computed["numbers"]) == {"product"}
+
+
+@pytest.mark.parametrize(
+    ("functions", "said"),
+    [
+        (
+            (lambda ids, table: table[:2],),
+            "Your <lambda> returns embeddings of shape (2, 3); here it should be (4, 3).",
+        ),
+        (
+            (embed, lambda ids, size: np.eye(3)[:1]),
+            "returns one-hot vectors of shape (1, 3); here it should be (4, 9).",
+        ),
+        ((embed, one_hot, lambda *_: [1, 2]), "returns ids of shape (2,); here it should be (4,)."),
+        ((embed, one_hot, lambda *_: [1, 2, 3, 9]), "returns ids that are not in the vocabulary of 9 words."),
+        ((embed, one_hot, lambda *_: [0, 1, 2, 0.5]), "returns ids that are not in the vocabulary of 9 words."),
+    ],
+)
+def test_what_is_no_lookup_is_said(functions, said):
+    assert said in problem(explore_lookup(*functions))
+
+
+def test_the_copying_machine_looks_back_through_the_learners_function():
+    widget = explore_copying(additive_attention, seq_len=8)
+    numbers = widget.computed["numbers"]
+    assert numbers["written"] == widget.fixed["attention"][0]["written"][7]
+    assert np.allclose(np.sum(numbers["weights"], axis=1), 1)
+    assert widget.fixed["curves"]["attention"][0][0][7] > 0.9
+
+    def blind(query, keys, w_query, w_key, v):
+        assert (query.shape, keys.shape, w_query.shape, w_key.shape, v.shape) == (
+            (32,),
+            (8, 32),
+            (32, 16),
+            (32, 16),
+            (16,),
+        )
+        return keys.mean(axis=0), np.full(len(keys), 1 / len(keys))
+
+    numbers = explore_copying(blind, seq_len=8).computed["numbers"]
+    assert numbers["written"] != widget.computed["numbers"]["written"]
+    assert np.allclose(numbers["weights"], 1 / 8)
+
+
+def test_what_is_no_attention_over_the_reader_is_said():
+    def swapped(*arguments):
+        context, weights = additive_attention(*arguments)
+        return weights, context
+
+    assert "returns weights of shape (32,); here it should be (6,)." in problem(explore_copying(swapped))
+    assert "it should return two arrays, context and weights." in problem(explore_copying(lambda *_: None))
+
+
 def test_heads_have_the_parameters_of_the_trained_model():
     widget = explore_heads(MultiHeadAttention, gates=(0, 0, 0, 0))
     reader = trained_reader()
@@ -254,3 +328,144 @@ def test_ids_that_are_no_translation(change, said):
         return change(greedy_decode(model, src, max_len))
 
     assert problem(explore_decoding(changed)).startswith(f"Your changed {said}")
+
+
+def levels_of(search, **inputs):
+    """Return what a search kept alive, as the explorer shows it: for each length its beginnings, the likeliest first."""
+    found = explore_beam(search, **inputs).computed["numbers"]
+    return [[each["ids"] for each in level] for level in found["levels"]], found
+
+
+@pytest.mark.parametrize("sentence", range(len(unsure_translator.SENTENCES)))
+@pytest.mark.parametrize("beam_size", [1, 3, 5])
+def test_a_search_is_shown_by_what_it_asks_about(sentence, beam_size):
+    questions = []
+
+    def noted(step_log_probs, **settings):
+        def asked(prefixes):
+            questions.append(prefixes[:, 1:].tolist())
+            return step_log_probs(prefixes)
+
+        return beam_search(asked, **settings)
+
+    levels, found = levels_of(noted, sentence=sentence, beam_size=beam_size, length_penalty=0.3)
+    assert [sorted(level) for level in levels] == [sorted(question) for question in questions]
+    assert found["alive"] == [sorted((each["log_prob"] for each in level), reverse=True) for level in found["levels"]]
+    model = unsure_translator.next_words(trained_unsure_translator(), unsure_translator.SENTENCES[sentence])
+    assert found["result"] == beam_search(model, beam_size=beam_size, max_len=7, length_penalty=0.3)
+    ended = len(found["result"]) < 6
+    whole = [1, *found["result"], *[2] * ended]
+    rows = [model(torch.tensor([whole[:length]]))[0] for length in range(1, len(whole))]
+    log_prob = sum(float(row[word]) for row, word in zip(rows, whole[1:], strict=True))
+    assert np.isclose(found["log_prob"], log_prob)
+    assert np.isclose(found["score"], log_prob / ((5 + len(whole) - 1) / 6) ** 0.3)
+
+
+def test_neither_the_order_of_prefixes_nor_their_number_in_a_question_matters():
+    def one_by_one(step_log_probs, **settings):
+        def asked(prefixes):
+            rows = [step_log_probs(prefix[None]) for prefix in reversed(prefixes)]
+            assert torch.equal(step_log_probs(prefixes), torch.cat(rows[::-1]))
+            return torch.cat(rows[::-1])
+
+        return beam_search(asked, **settings)
+
+    assert levels_of(one_by_one, beam_size=4) == levels_of(beam_search, beam_size=4)
+
+
+def test_beginnings_that_live_twice_are_shown_twice():
+    def copies(step_log_probs, beam_size, **settings):
+        step_log_probs(torch.tensor([[1]] * beam_size))
+        return []
+
+    assert levels_of(copies, beam_size=3)[0] == [[[], [], []]]
+
+
+def test_the_model_answers_for_beginnings_that_no_beam_asks_about():
+    asked_about = {each for ids, _, _ in unsure_rows(0) for each in ids}
+    word = next(each for each in range(3, len(trained_unsure_translator().italian)) if each not in asked_about)
+    answers = []
+
+    def curious(step_log_probs, **settings):
+        answers.append(step_log_probs(torch.tensor([[1, word, word, word]])))
+        return [word]
+
+    levels, _ = levels_of(curious)
+    assert levels == [[], [], [], [[word] * 3]]
+    assert np.isclose(answers[0].exp().sum(), 1, atol=0.01)  # rounded
+
+
+def unsure_rows(sentence):
+    return explore_beam(beam_search).fixed["sentences"][sentence]["rows"]
+
+
+def test_training_leaves_random_numbers_and_threads_alone():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        before = torch.get_rng_state()
+        translator = unsure_translator.trained(steps=2)
+        unsure_translator.next_words(translator, "the fox runs")(torch.tensor([[1]]))
+        assert torch.equal(torch.get_rng_state(), before)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_what_the_page_holds_is_what_the_model_says():
+    model = unsure_translator.next_words(trained_unsure_translator(), unsure_translator.SENTENCES[0])
+    for ids, words, log_probs in unsure_rows(0):
+        row = model(torch.tensor([[1, *ids]]))[0]
+        assert np.allclose(row[words], log_probs, atol=1e-6)
+        assert row.topk(10).indices.tolist() == words
+
+
+def asking(prefixes):
+    def beam_search(step_log_probs, **settings):
+        for _ in range(1000):
+            step_log_probs(prefixes)
+
+    return beam_search
+
+
+def giving(change):
+    def changed(step_log_probs, **settings):
+        return change(beam_search(step_log_probs, **settings))
+
+    changed.__name__ = "beam_search"
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        (asking([[1]]), "asks step_log_probs about a list; prefixes are a tensor of torch.int64."),
+        (asking(torch.ones(1, 1)), "asks step_log_probs about torch.float32; prefixes are a tensor of torch.int64."),
+        (asking(torch.tensor([1])), "asks step_log_probs about prefixes of shape (1,); it should be (beam, len)."),
+        (
+            asking(torch.ones(0, 1).long()),
+            "asks step_log_probs about prefixes of shape (0, 1); it should be (beam, len).",
+        ),
+        (
+            asking(torch.ones(1, 8).long()),
+            "asks step_log_probs about prefixes of 8 ids, although max_len is 7.",
+        ),
+        (asking(torch.tensor([[5]])), "asks step_log_probs about a prefix that does not begin with bos_id."),
+        (
+            asking(torch.tensor([[1, 999]])),
+            "asks step_log_probs about ids that are not in the vocabulary of",
+        ),
+        (asking(torch.tensor([[1]])), "asks step_log_probs more than 500 times, and does not stop."),
+        (lambda step_log_probs, **settings: [], "never asks step_log_probs."),
+        (giving(lambda ids: None), "returns None; it should return a list of int."),
+        (giving(torch.tensor), "returns a Tensor; it should return a list of int."),
+        (giving(lambda ids: [*torch.tensor(ids)]), "returns a list that holds a Tensor; it should hold int alone."),
+        (giving(lambda ids: [999, *ids]), "returns ids that are not in the vocabulary of"),
+        (giving(lambda ids: [1, *ids]), "returns bos_id among its ids; it should leave it out."),
+        (giving(lambda ids: [*ids, 2]), "returns eos_id among its ids; it should leave it out."),
+        (giving(lambda ids: [9] * 7), "returns 7 ids; behind <bos> there is room for 6."),
+    ],
+)
+def test_a_search_that_cannot_be_shown(search, said):
+    name = "<lambda>" if "never" in said else "beam_search"
+    assert problem(explore_beam(search)).startswith(f"Your {name} {said}")

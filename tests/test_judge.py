@@ -201,3 +201,11 @@ def test_a_number_may_be_one_of_numpys_and_no_tensor():
     assert "the result is a torch tensor of float32 and shape (), but should be a Python number." in message
     message = judged(search, lambda *told: [torch.tensor(4)])[0].message
     assert "the result is [a torch tensor of int64 and shape ()], but should be [" in message
+
+
+def test_a_single_number_is_told_once():
+    loss = load_exercises("ch09_training")["label_smoothed_loss"]
+    doubled = judged(loss.prepare(PUBLIC_SEED, True), lambda *told: 2 * loss.reference(*told))
+    message = next(verdict.message for verdict in doubled if not verdict.passed)
+    assert "the result is " in message and "but should be " in message
+    assert "wrong" not in message

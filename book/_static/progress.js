@@ -25,7 +25,7 @@
 
   const element = (tag, attributes, text) => Object.assign(document.createElement(tag), attributes, text && { textContent: text });
 
-  /** Put a tick behind each chapter in the table of contents that has been read. */
+  /** Put a tick behind each of these links to a chapter that has been read. */
   function tick(links, done) {
     for (const link of links) {
       link.querySelector(".chapter-tick")?.remove();
@@ -70,6 +70,7 @@
     const line = element("p", { className: "chapter-progress" }, `You have read ${count} of ${chapters.length} chapters. `);
     if (next) line.append("Go on with ", element("a", { href: next.href }, next.textContent.trim()), ".");
     list.before(line);
+    tick(list.querySelectorAll("a"), done);
   }
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -17,9 +17,12 @@ from IPython.display import HTML
 
 from book.explorers.notebook import (
     explore_attention,
+    explore_beam,
+    explore_copying,
     explore_decoding,
     explore_heads,
     explore_layer_norm,
+    explore_lookup,
     explore_masks,
     explore_positions,
 )
@@ -27,9 +30,12 @@ from book.explorers.scripts import names, script
 
 __all__ = [
     "explore_attention",
+    "explore_beam",
+    "explore_copying",
     "explore_decoding",
     "explore_heads",
     "explore_layer_norm",
+    "explore_lookup",
     "explore_masks",
     "explore_positions",
     "names",

@@ -111,16 +111,14 @@ def called(function, *arguments, speaker=None, **options):
         raise Unfit(f"Your {name_of(speaker or function)} stopped with {said}") from error
 
 
-def pair(found, function):
-    """Return the two results of a function that returns an output and weights.
+def pair(found, function, names="output and weights"):
+    """Return the two results of a function that returns two, called by these names.
 
     Raises:
         Unfit: if it is not two.
     """
     if not isinstance(found, tuple | list) or len(found) != 2:
-        raise Unfit(
-            f"Your {name_of(function)} returns {kind_of(found)}; it should return two arrays, output and weights."
-        )
+        raise Unfit(f"Your {name_of(function)} returns {kind_of(found)}; it should return two arrays, {names}.")
     return found
 
 

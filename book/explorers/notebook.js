@@ -6,6 +6,7 @@ const PATIENCE = 500; // milliseconds until a missing answer is mentioned
 // For each explorer the numbers that are compared, in this order, and how a first difference is told from its place.
 const TOLD = {
   attention: {
+    scores: ([key], { words }) => `Your scores differ from the formula’s, first for the key “${words[key]}”.`,
     weights: ([key], { words }) => `Your weights differ from the formula’s, first for the key “${words[key]}”.`,
     output: () => "Your weights agree with the formula’s. Your output is not the average of the values under them.",
   },
@@ -27,7 +28,24 @@ const TOLD = {
     gradients: ([output, input], { words }) =>
       `Your weights agree with the formula’s. Your gradients do not, first at output “${words[output]}”, input “${words[input]}”.`,
   },
+  lookup: {
+    ids: ([place]) => `Your ids differ from the vocabulary’s, first at word ${place + 1}.`,
+    oneHot: ([place]) => `Your one-hot vectors are others than these ids have, first at position ${place}.`,
+    product: ([place, column]) => `Your embeddings differ from the rows of the table, first at position ${place}, column ${column}.`,
+  },
+  copying: {
+    weights: ([query, key]) => `Your weights differ from the formula’s, first at written word ${query + 1}, read word ${key + 1}.`,
+    written: ([place]) => `Your weights agree with the formula’s. Your contexts do not: the copy parts at word ${place + 1}.`,
+  },
   layernorm: { result: ([feature]) => `Your result differs from the formula’s, first at feature ${feature + 1}.` },
+  beam: {
+    alive: ([step, place]) => {
+      if (place === undefined) return "Your search takes another number of steps than the book’s.";
+      if (step === 0) return "Your search does not begin with <bos> alone, once.";
+      return `What your search keeps alive differs from the book’s, first after step ${step}.`;
+    },
+    score: () => "Your search keeps alive what the book’s does. What it returns is not the sentence with the highest score.",
+  },
   decoding: { chosen: ([step]) => `What your function writes parts from greedy decoding at step ${step + 1}.` },
 };
 
@@ -45,7 +63,7 @@ function parting(own, yours) {
 function difference(name, model, { inputs, numbers }) {
   const own = globalThis.explorers[name].outcome(model, inputs);
   for (const [key, told] of Object.entries(TOLD[name])) {
-    const place = parting(own[key], numbers[key]);
+    const place = key in numbers ? parting(own[key], numbers[key]) : null;
     if (place) return told(place, { words: model.get("words"), sentences: model.get("sentences"), ...inputs });
   }
   return "";

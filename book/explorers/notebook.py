@@ -27,8 +27,43 @@ MASKED = {  # what the explorer starts from in the page of chapter 6
 }
 MASKED_IDS = [1, 4, 5, 6, 0]
 ROUNDING = 1e-6  # of gradients in float32: what is smaller counts as 0
+VOCABULARY = ["<pad>", "<bos>", "<eos>", "<unk>", "cats", "like", "dogs", "fish", "other"]
+LONGEST_SENTENCE = 6  # words that the explorer of chapter 1 shows
 READ = ("your cat is a lovely cat", "my old dog saw a bird today", "mouse the likes small again man")
 LONGEST_TRANSLATION = 20
+
+
+def explore_lookup(embed, one_hot=None, encode=None, sentence="cats like other cats"):
+    """Show the table of chapter 1, and the rows that a learner's functions take from it.
+
+    Args:
+        embed: called with ids (seq_len,) and table (vocab_size, 3); returns (seq_len, 3).
+        one_hot: called with ids (seq_len,) and vocab_size; returns (seq_len, vocab_size).
+        encode: called with a sentence and a vocabulary; returns (seq_len,). Without these two the explorer has its own.
+        sentence: what it starts from.
+    """
+    vocabulary = {word: token_id for token_id, word in enumerate(VOCABULARY)}
+    vocab_size = len(vocabulary)
+
+    def ask(sentence, table):
+        words = sentence.split()[:LONGEST_SENTENCE]
+        token_ids = np.array([vocabulary.get(word, vocabulary["<unk>"]) for word in words], dtype=np.int64)
+        found = {}
+        if encode:
+            ids = numbers(called(encode, " ".join(words), dict(vocabulary)), (len(words),), "ids", encode)
+            if not np.isin(ids, np.arange(vocab_size)).all():
+                raise Unfit(f"Your {name_of(encode)} returns ids that are not in the vocabulary of {vocab_size} words.")
+            token_ids = ids.astype(np.int64)
+            found["ids"] = token_ids
+        if one_hot:
+            shape = (len(words), vocab_size)
+            vectors = called(one_hot, token_ids.copy(), vocab_size)
+            found["oneHot"] = numbers(vectors, shape, "one-hot vectors", one_hot)
+        vectors = called(embed, token_ids.copy(), np.array(table, dtype=np.float64))
+        return {**found, "product": numbers(vectors, (len(words), 3), "embeddings", embed)}
+
+    table = np.random.default_rng(0).uniform(-1, 1, size=(vocab_size, 3)).round(1).tolist()  # the page's, too
+    return drive("lookup", ask, embed, {"sentence": sentence, "table": table}, {"vocabulary": vocabulary})
 
 
 def explore_positions(sinusoidal_encoding, position=5, offset=3, d_model=64):
@@ -56,12 +91,61 @@ def explore_positions(sinusoidal_encoding, position=5, offset=3, d_model=64):
     return drive("positions", ask, sinusoidal_encoding, inputs)
 
 
-def explore_attention(scaled_dot_product_attention, query=(1.6, 0.4), d_k=2, **state):
+def explore_copying(additive_attention, seq_len=6, output=4):
+    """Show the copying of chapter 3: a trained machine that looks back through a learner's attention.
+
+    The first call trains it, and the one that has a single vector to look at, which takes some seconds.
+
+    Args:
+        additive_attention: called with query (32,), keys (seq_len, 32), w_query and w_key (32, 16) and v (16,); returns context (32,) and
+            weights (seq_len,).
+        seq_len: words of the sentence that are read at the start, from 1 to 21.
+        output: the written word that is looked at, from 1.
+    """
+    import torch
+
+    from book import copy_task
+
+    machines = trained_copiers()
+    model = machines["attention"]
+    sentence = copy_task.ids_of(copy_task.SENTENCE)
+    layers = (model.w_query.weight.T, model.w_key.weight.T, model.v.weight[0])
+    projections = [layer.detach().double().numpy() for layer in layers]
+    d_hidden = len(projections[0])
+
+    def ask(seq_len, size, output):
+        rows = []
+
+        def context(query, keys):
+            arguments = query[0, 0].double().numpy(), keys[0].double().numpy(), *(each.copy() for each in projections)
+            found = called(additive_attention, *arguments)
+            found, weights = pair(found, additive_attention, "context and weights")
+            rows.append(numbers(weights, (seq_len,), "weights", additive_attention))
+            found = numbers(found, (d_hidden,), "a context", additive_attention)
+            return torch.from_numpy(found).float()[None, None]
+
+        written, _, _ = model.copy(sentence[:, :seq_len], context)
+        return {"weights": np.stack(rows), "written": written[0].numpy()}
+
+    lengths = range(1, sentence.shape[1] + 1)
+    fixed = {
+        "words": copy_task.WORDS,
+        "sentence": sentence[0].tolist(),
+        "trained": copy_task.LONGEST_TRAINED,
+        "sizes": [d_hidden],
+        "curves": {kind: [[copy_task.accuracy(machine, lengths)]] for kind, machine in machines.items()},
+        **{kind: [copy_task.replay(machine, copy_task.SENTENCE, decimals=9)] for kind, machine in machines.items()},
+    }
+    return drive("copying", ask, additive_attention, {"seq_len": seq_len, "size": 0, "output": output}, fixed)
+
+
+def explore_attention(scaled_dot_product_attention, attention_scores=None, query=(1.6, 0.4), d_k=2, **state):
     """Show the plane of chapter 4, with the weights and the output of a learner's attention.
 
     Args:
         scaled_dot_product_attention: called with query (1, d_k), key (key_len, d_k) and value (key_len, 2); returns output (1, 2)
             and weights (1, key_len).
+        attention_scores: called with query and key; returns scores (1, key_len). Without it the explorer has its own.
         query, d_k: where the explorer starts; d_k is a power of two from 2 to 512.
         state: `words`, `keys` and `values` of one's own, as many of each, the last two as points of the plane.
     """
@@ -71,7 +155,12 @@ def explore_attention(scaled_dot_product_attention, query=(1.6, 0.4), d_k=2, **s
         arguments = widened([query], d_k), widened(fixed["keys"], d_k), np.array(fixed["values"], dtype=np.float64)
         output, weights = pair(called(scaled_dot_product_attention, *arguments), scaled_dot_product_attention)
         key_len = len(fixed["keys"])
+        scores = {}
+        if attention_scores:
+            found = called(attention_scores, *arguments[:2])
+            scores["scores"] = numbers(found, (1, key_len), "scores", attention_scores)[0]
         return {
+            **scores,
             "weights": numbers(weights, (1, key_len), "weights", scaled_dot_product_attention)[0],
             "output": numbers(output, (1, 2), "an output", scaled_dot_product_attention)[0],
         }
@@ -236,6 +325,31 @@ def explore_decoding(greedy_decode):
     return drive("decoding", ask, greedy_decode, {"sentence": 0}, fixed)
 
 
+def explore_beam(beam_search, sentence=0, beam_size=2, length_penalty=0.6):
+    """Show the search of chapter 9: the beginnings that a learner's search keeps alive, with a small translator that is not done learning.
+
+    The first call trains the translator, which takes some seconds.
+
+    Args:
+        beam_search: called with `step_log_probs`, and by name with `bos_id`, `eos_id`, `beam_size`, `max_len` and `length_penalty`;
+            returns a list of ids.
+        sentence, beam_size, length_penalty: where the explorer starts; `sentence` is a number from 0.
+    """
+    from book import unsure_translator as unsure
+    from book.explorers.searching import watched
+    from solutions import ch09_training
+
+    translator = trained_unsure_translator()
+    models = [unsure.next_words(translator, text) for text in unsure.SENTENCES]
+
+    def ask(sentence, beam_size, length_penalty):
+        settings = {"beam_size": beam_size, "max_len": unsure.MAX_LEN, "length_penalty": length_penalty}
+        return watched(beam_search, models[sentence], len(translator.italian), **settings)
+
+    inputs = {"sentence": sentence, "beam_size": beam_size, "length_penalty": length_penalty}
+    return drive("beam", ask, beam_search, inputs, unsure.explorer_state(translator, ch09_training.beam_search))
+
+
 def made(module_class, parameters, *arguments, **options):
     """Return a learner's module with these parameters.
 
@@ -249,6 +363,15 @@ def made(module_class, parameters, *arguments, **options):
     floats = {name: parameter.float() for name, parameter in parameters.items()}
     called(module.load_state_dict, floats, strict=False, speaker=module_class)
     return module.eval()
+
+
+@cache
+def trained_copiers():
+    """Train the two machines of chapter 3, once."""
+    from book import copy_task
+
+    with undisturbed():
+        return {kind: copy_task.train(32, kind == "attention", seed=0) for kind in ("vector", "attention")}
 
 
 @cache
@@ -267,6 +390,14 @@ def trained_translator():
 
     with undisturbed():
         return toy_translation.train_translator()
+
+
+@cache
+def trained_unsure_translator():
+    """Train the translator of chapter 9's search, once."""
+    from book import unsure_translator
+
+    return unsure_translator.trained()
 
 
 @contextmanager

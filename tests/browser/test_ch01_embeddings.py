@@ -1,8 +1,11 @@
 """The lookup explorer: its arithmetic equals the reference, and a keyboard is enough to use it."""
 
+import json
+
 import numpy as np
 import pytest
 
+from book.explorers import explore_lookup
 from solutions.ch01_embeddings import build_vocabulary, embed, encode, one_hot
 
 SENTENCE = "cats like other cats"
@@ -18,6 +21,12 @@ def explorer(page, built_book):
 
 def output_rows(explorer):
     return [row.locator("td").all_inner_texts() for row in explorer.locator(".lookup-out tbody tr").all()]
+
+
+def test_a_notebook_starts_from_the_same_table(explorer):
+    widget = explore_lookup(embed)
+    given = {**widget.fixed, **widget.computed["inputs"]}
+    assert given == json.loads(explorer.get_attribute("data-state"))
 
 
 @pytest.mark.parametrize("seed", range(6))

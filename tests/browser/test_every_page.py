@@ -75,6 +75,7 @@ def test_a_reader_s_progress_is_kept_in_this_browser(built_book, page):
     assert f"You have read 1 of {chapters} chapters." in line.inner_text()
     assert line.get_by_role("link").get_attribute("href").endswith("ch02_positional_encoding.html")
     assert page.locator(".bd-docs-nav .chapter-tick").count() == 1
+    assert page.locator("article .chapter-tick").count() == 1
     page.goto(f"{built_book}book/ch01_embeddings.html")
     page.locator(".chapter-read").click()
     assert page.locator(".chapter-read").get_attribute("aria-pressed") == "false"

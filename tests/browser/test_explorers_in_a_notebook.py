@@ -11,19 +11,25 @@ import torch
 
 from book.explorers import (
     explore_attention,
+    explore_beam,
+    explore_copying,
     explore_decoding,
     explore_heads,
     explore_layer_norm,
+    explore_lookup,
     explore_masks,
     explore_positions,
     script,
 )
+from solutions.ch01_embeddings import embed, encode, one_hot
 from solutions.ch02_positional_encoding import sinusoidal_encoding
+from solutions.ch03_bottleneck import additive_attention
 from solutions.ch04_attention import attention_scores, scaled_dot_product_attention, softmax
 from solutions.ch05_multi_head import MultiHeadAttention
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 from solutions.ch07_layers import LayerNorm
 from solutions.ch08_encoder_decoder import greedy_decode
+from solutions.ch09_training import beam_search
 
 NOTEBOOK = """async ([module, state]) => {
     class Model {
@@ -142,6 +148,18 @@ def test_attention_shows_what_a_wrong_function_returns_and_says_where_it_differs
     settled(page)
     assert remark(page) == "Shown is what your unscaled_attention returns."
     assert page.get_by_text("Divide by").count() == 0  # the learner's function does, or does not
+
+
+def test_scores_are_the_learners_too(opened):
+    def undivided(query, key):
+        return query @ key.T
+
+    widget = explore_attention(scaled_dot_product_attention, undivided)
+    page = opened(widget)
+    keys, _ = plane(widget)
+    shown = shown_numbers(page, ".attention-table tbody td:nth-child(3)")
+    assert np.allclose(shown, np.array([1.6, 0.4]) @ keys.T, atol=0.0051)
+    assert "Your scores differ from the formula’s, first for the key “The”." in remark(page)
 
 
 def test_right_weights_and_a_wrong_output_are_told_apart(opened):
@@ -339,6 +357,82 @@ def test_a_layer_norm_with_the_wrong_variance(opened):
     assert "Afterwards: mean 0.00, variance 0.75." in page.locator(".layernorm-verdict").inner_text()
 
 
+def test_lookup_shows_the_learners_ids_vectors_and_rows(opened):
+    page = opened(explore_lookup(embed, one_hot, encode))
+    page.get_by_label("Sentence").fill("dogs like dragons")
+    settled(page)
+    chips = [text.split() for text in page.locator(".lookup-chips label").all_inner_texts()]
+    assert chips == [["dogs", "6"], ["like", "5"], ["dragons", "→", "<unk>", "3"]]
+    table = page.evaluate("model.get('table')")
+    rows = page.locator(".lookup-out tbody tr").all()
+    assert [[float(text.replace("−", "-")) for text in row.locator("td").all_inner_texts()] for row in rows] == [
+        table[row] for row in (6, 5, 3)
+    ]
+    assert remark(page) == "Shown is what your embed returns."
+    page.locator("[data-entry='5,1']").click()
+    page.get_by_label("Row “like”, column 1").fill("1.7")
+    settled(page)
+    assert rows[1].locator("td").nth(1).inner_text() == "1.7"
+    assert page.errors_seen == []
+
+
+def doubled(token_ids, table):
+    return 2 * embed(token_ids, table)
+
+
+def late_one_hot(token_ids, vocab_size):
+    return np.roll(one_hot(token_ids, vocab_size), 1, axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("functions", "said"),
+    [
+        (
+            (doubled, one_hot, encode),
+            "Your embeddings differ from the rows of the table, first at position 0, column 0.",
+        ),
+        ((doubled, late_one_hot), "Your one-hot vectors are others than these ids have, first at position 0."),
+        ((doubled, late_one_hot, lambda *_: [4, 5, 6, 4]), "Your ids differ from the vocabulary’s, first at word 3."),
+    ],
+)
+def test_lookup_says_which_of_three_functions_differs_first(opened, functions, said):
+    page = opened(explore_lookup(*functions))
+    assert said in remark(page)
+    numbers = page.evaluate("model.get('computed').numbers.product[0]")
+    shown = page.locator(".lookup-live").inner_text().rsplit("returned was ", 1)[1].rstrip(".").replace("−", "-")
+    assert [float(text) for text in shown.split(", ")] == pytest.approx(numbers)
+
+
+def test_copying_looks_back_through_the_learners_attention(opened):
+    page = opened(explore_copying(additive_attention))
+    assert remark(page) == "Shown is what your additive_attention returns."
+    assert page.get_by_label("Numbers in a state").count() == 0  # there is one size here
+    page.get_by_label("Words read").fill("10")
+    settled(page)
+    assert "Of 10 words" in page.locator(".copying-verdict").inner_text()
+    assert remark(page) == "Shown is what your additive_attention returns."
+    assert page.locator(".copying-cell").count() == 100
+    assert page.errors_seen == []
+
+
+def deaf(query, keys, w_query, w_key, v):
+    return additive_attention(0 * query, keys, w_query, w_key, v)
+
+
+def upside_down(*arguments):
+    context, weights = additive_attention(*arguments)
+    return -context, weights
+
+
+@pytest.mark.parametrize(
+    ("function", "said"), [(deaf, "first at written word 1"), (upside_down, "first at written word 2")]
+)
+def test_copying_with_a_wrong_attention(opened, function, said):
+    page = opened(explore_copying(function))
+    assert f"Your weights differ from the formula’s, {said}" in remark(page)
+    assert "attention 6" not in page.locator(".copying-verdict").inner_text()
+
+
 def test_decoding(opened):
     asked = []
 
@@ -368,6 +462,73 @@ def test_decoding_of_a_function_that_forgets_the_last_word(opened):
     for _ in range(2):
         page.get_by_role("button", name="Write the next word").click()
     assert page.locator(".decoding-written").inner_text() == "<bos> il tuo tuo"
+
+
+def test_beams_of_the_right_function(opened):
+    page = opened(explore_beam(beam_search))
+    for sentence in range(4):
+        page.get_by_label("Sentence").select_option(str(sentence))
+        for size in (1, 2, 5):
+            page.get_by_label("Beam size").fill(str(size))
+            for penalty in ("0", "0.6", "1"):
+                page.get_by_label("Length penalty").fill(penalty)
+                settled(page)
+                assert remark(page) == "Shown is what your beam_search returns."
+    step = page.get_by_role("slider", name="Step")
+    step.press("End")
+    found = page.evaluate("model.get('computed').numbers")
+    words = [page.evaluate("model.get('fixed').vocabulary")[index] for index in found["result"]]
+    assert f"your function returns “{' '.join(words)}”" in page.locator(".beam-verdict").inner_text()
+    assert page.locator(".beam-box").count() == sum(len(level) for level in found["levels"])
+    step.press("Home")
+    assert page.locator(".beam-box").count() == 1 + len(found["levels"][1])
+    assert page.locator(".beam-ended-list").is_hidden()
+    assert page.errors_seen == []
+
+
+def of_one_word(step_log_probs, beam_size, **settings):
+    """Looks at the last word alone."""
+    return beam_search(
+        lambda prefixes: step_log_probs(prefixes[:, [0, -1]] if prefixes.shape[1] > 1 else prefixes),
+        beam_size=beam_size,
+        **settings,
+    )
+
+
+def of_one_end(step_log_probs, beam_size, max_len, **settings):
+    return beam_search(step_log_probs, beam_size=beam_size, max_len=max_len - 2, **settings)
+
+
+def of_copies(step_log_probs, beam_size, **settings):
+    step_log_probs(torch.tensor([[1]] * beam_size))
+    return beam_search(step_log_probs, beam_size=beam_size, **settings)
+
+
+def of_greedy(step_log_probs, beam_size, **settings):
+    return beam_search(step_log_probs, beam_size=1, **settings)
+
+
+def of_another_result(step_log_probs, **settings):
+    return beam_search(step_log_probs, **settings)[:1]
+
+
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        (of_copies, "Your search does not begin with <bos> alone, once."),
+        (of_greedy, "What your search keeps alive differs from the book’s, first after step 1."),
+        (of_one_word, "What your search keeps alive differs from the book’s, first after step"),
+        (of_one_end, "Your search takes another number of steps than the book’s."),
+        (
+            of_another_result,
+            "Your search keeps alive what the book’s does. What it returns is not the sentence with the highest score.",
+        ),
+    ],
+)
+def test_beams_of_wrong_functions(opened, search, said):
+    page = opened(explore_beam(search, beam_size=3))
+    assert said in remark(page)
+    assert page.errors_seen == []
 
 
 @pytest.mark.parametrize(

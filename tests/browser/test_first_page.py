@@ -106,6 +106,14 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     assert asked == []
 
 
+def test_the_page_names_the_head_that_goes_through_the_sentence_most(first_page):
+    weights = [[[[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]], [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]] for _ in range(3)]
+    weights[1][1][0], weights[2][0][1] = [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]  # [step][layer][head][source word]
+    found = first_page.evaluate("weights => globalThis.explorers.translator.busiest(weights)", weights)
+    assert (found["layer"], found["head"], found["words"]) == (1, 0, 2)  # as many words as layer 0, head 1; harder
+    assert "goes through this sentence most" in first_page.locator(EXPLORER).inner_text()
+
+
 def test_a_typed_sentence_is_translated_and_unknown_words_are_named(first_page, run):
     type_and_wait(first_page, "The red cat sleeps.")
     expected = run.translate(["The red cat sleeps."])[0]
@@ -114,6 +122,8 @@ def test_a_typed_sentence_is_translated_and_unknown_words_are_named(first_page, 
     type_and_wait(first_page, "the zyzzyva sleeps")
     assert "Not in its vocabulary" in first_page.locator(".translator-status").inner_text()
     assert "zyzzyva" in first_page.locator(".translator-status").inner_text()
+    type_and_wait(first_page, "dog")
+    assert "so this is a guess" in first_page.locator(".translator-status").inner_text()
     type_and_wait(first_page, "   ")
     assert first_page.locator(".translator-status").inner_text() == "Type an English sentence."
     assert first_page.errors_seen == []

@@ -17,7 +17,7 @@
   // grows by sqrt(d_k / 2), as the spread of dot products of random vectors does. What is `given` comes from elsewhere.
   function compute({ query, keys, values, d_k, scaled }, given = {}) {
     const dots = keys.map((key) => (query[0] * key[0] + query[1] * key[1]) * Math.sqrt(d_k / 2));
-    const scores = scaled ? dots.map((dot) => dot / Math.sqrt(d_k)) : dots;
+    const scores = given.scores ?? (scaled ? dots.map((dot) => dot / Math.sqrt(d_k)) : dots);
     const largest = Math.max(...scores);
     const exponentials = scores.map((score) => Math.exp(score - largest));
     const total = exponentials.reduce((sum, number) => sum + number, 0);

@@ -19,21 +19,28 @@
     return { scores, weights };
   }
 
-  // For the sentence's first `seq_len` words: attention's weights, which words each machine copied right, and the shares of the curves.
-  function compute({ sentence, curves, vector, attention, seq_len, size }) {
-    const { queries, keys, v, written } = attention[size];
+  // For the sentence's first `seq_len` words: attention's weights and what it wrote, which words each machine copied right, and the shares
+  // of the curves. What is `given` comes from elsewhere.
+  function compute({ sentence, curves, vector, attention, seq_len, size }, given) {
+    const { queries, keys, v } = attention[size];
+    const written = given?.written ?? attention[size].written[seq_len - 1];
     const read = sentence.slice(0, seq_len);
-    const right = (copy) => copy[seq_len - 1].map((word, i) => word === read[i]);
+    const right = (copy) => copy.map((word, i) => word === read[i]);
     const spread = (kind) => {
       const shares = curves[kind][size].map((seed) => seed[seq_len - 1]);
       return { mean: sum(shares) / shares.length, low: Math.min(...shares), high: Math.max(...shares) };
     };
     return {
       ...attend(queries[seq_len - 1], keys.slice(0, seq_len), v),
-      right: { vector: right(vector[size].written), attention: right(written) },
+      written,
+      right: { vector: right(vector[size].written[seq_len - 1]), attention: right(written) },
       shares: { vector: spread("vector"), attention: spread("attention") },
+      ...given,
     };
   }
+
+  const outcome = (model, inputs, given) =>
+    compute({ ...Object.fromEntries(GIVEN.map((key) => [key, model.get(key)])), ...inputs }, given);
 
   function html(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -77,7 +84,8 @@
     const length = slider("Words read", { min: 1, max: longest });
     const size = slider("Numbers in a state", { min: 0, max: sizes.length - 1 });
     const output = slider("Word to look at", { min: 1 });
-    const controls = html("div", { class: "copying-controls" }, length.field, size.field, output.field);
+    const fields = [length, ...(sizes.length > 1 ? [size] : []), output].map(({ field }) => field);
+    const controls = html("div", { class: "copying-controls" }, ...fields);
 
     // The plot: shares against length, a band from the lowest to the highest seed.
     const plot = document.createElementNS(SVG, "svg");
@@ -130,7 +138,7 @@
       const read = sentence.slice(0, now.seq_len).map((id) => words[id]);
       chips.read.replaceChildren(...read.flatMap((word, i) => [html("span", { class: i === chosen ? "copying-chosen" : "" }, word), " "]));
       for (const kind of KINDS) {
-        const written = given[kind][now.size].written[now.seq_len - 1];
+        const written = kind === "attention" ? result.written : given[kind][now.size].written[now.seq_len - 1];
         chips[kind].replaceChildren(...written.flatMap((id, i) => {
           const fine = result.right[kind][i];
           const name = `${fine ? "" : "copying-wrong"} ${i === chosen ? "copying-chosen" : ""}`;
@@ -144,7 +152,7 @@
       map.replaceChildren();
       const cell = (MAP - MARGIN) / now.seq_len;
       const font = Math.min(24, 0.78 * cell);
-      const written = given.attention[now.size].written[now.seq_len - 1];
+      const { written } = result;
       read.forEach((word, i) => {
         const middle = MARGIN + (i + 0.5) * cell;
         const name = (fine) => `copying-word${i === chosen ? " copying-chosen" : ""}${fine ? "" : " copying-wrong"}`;
@@ -159,8 +167,10 @@
 
     let timer;
     function update() {
-      const now = { ...given, ...Object.fromEntries(Object.keys(START).map((name) => [name, model.get(name)])) };
-      const result = compute(now);
+      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
+      const set = Object.fromEntries(Object.keys(START).map((name) => [name, model.get(name)]));
+      const now = answer?.inputs ?? set;
+      const result = outcome(model, now, answer?.numbers);
       const chosen = Math.min(now.output, now.seq_len) - 1;
       drawCurves(now.size);
       change(mark, { x1: x(now.seq_len), x2: x(now.seq_len) });
@@ -168,19 +178,20 @@
       const read = drawChips(now, result, chosen);
       drawMap(now, result, chosen, read);
 
-      length.input.value = length.number.textContent = now.seq_len;
-      size.input.value = now.size;
-      size.number.textContent = sizes[now.size];
-      size.input.setAttribute("aria-valuetext", `${sizes[now.size]} numbers`);
-      output.input.max = now.seq_len;
-      output.input.value = output.number.textContent = chosen + 1;
-      output.input.setAttribute("aria-valuetext", `word ${chosen + 1} of ${now.seq_len}`);
+      const lookedAt = Math.min(set.output, set.seq_len);
+      length.input.value = length.number.textContent = set.seq_len;
+      size.input.value = set.size;
+      size.number.textContent = sizes[set.size];
+      size.input.setAttribute("aria-valuetext", `${sizes[set.size]} numbers`);
+      output.input.max = set.seq_len;
+      output.input.value = output.number.textContent = lookedAt;
+      output.input.setAttribute("aria-valuetext", `word ${lookedAt} of ${set.seq_len}`);
 
       const row = result.weights[chosen];
       const best = row.indexOf(Math.max(...row));
       const count = (kind) => result.right[kind].filter(Boolean).length;
       const copied = `Of ${now.seq_len} ${now.seq_len === 1 ? "word" : "words"}, one vector copies ${count("vector")} and attention ${count("attention")}.`;
-      const usual = `On random sentences of this length: ${percent(result.shares.vector.mean)} and ${percent(result.shares.attention.mean)}.`;
+      const usual = `On random sentences of this length${answer ? ", with the book’s attention" : ""}: ${percent(result.shares.vector.mean)} and ${percent(result.shares.attention.mean)}.`;
       const looked = `Writing word ${chosen + 1}, attention looks most at word ${best + 1}, “${read[best]}”, with ${percent(row[best])} of the weight.`;
       verdict.textContent = `${copied} ${usual} ${looked}`;
       plot.setAttribute("aria-label", `Shares of words copied right against length, marked at ${now.seq_len}. ${usual}`);
@@ -192,7 +203,7 @@
     length.input.addEventListener("input", () => choose({ seq_len: Number(length.input.value) }));
     size.input.addEventListener("input", () => choose({ size: Number(size.input.value) }));
     output.input.addEventListener("input", () => choose({ output: Number(output.input.value) }));
-    const events = Object.keys(START).map((name) => `change:${name}`);
+    const events = [...Object.keys(START), "computed"].map((name) => `change:${name}`);
     for (const event of events) model.on(event, update);
     update();
     return () => {
@@ -202,5 +213,5 @@
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.copying = { render, compute };
+  globalThis.explorers.copying = { render, compute, outcome };
 })();

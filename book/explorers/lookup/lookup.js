@@ -28,7 +28,17 @@ globalThis.explorers.lookup = (() => {
     };
   }
 
-  const show = (number) => number.toFixed(1).replace("-", "\u2212");
+  const firstWords = (sentence) => sentence.split(/\s+/).filter(Boolean).slice(0, LONGEST).join(" ");
+
+  // What there is to see; what is `given` comes from elsewhere.
+  function outcome(model, { sentence, table }, given) {
+    return { ...compute({ sentence: firstWords(sentence), vocabulary: model.get("vocabulary"), table }), ...given };
+  }
+
+  // With one decimal, as the table's numbers have; a number of a learner's may have more.
+  function show(number) {
+    return (Math.abs(number * 10 - Math.round(number * 10)) < 1e-6 ? number.toFixed(1) : number.toPrecision(3)).replace("-", "\u2212");
+  }
   const list = (items) => (items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`);
   const positions = (places) => `position${places.length > 1 ? "s" : ""} ${list(places)}`;
 
@@ -56,8 +66,9 @@ globalThis.explorers.lookup = (() => {
       model.set(key, value);
       model.save_changes();
     };
-    const shown = () => model.get("sentence").split(/\s+/).filter(Boolean).slice(0, LONGEST).join(" ");
-    const result = () => compute({ sentence: shown(), vocabulary, table: model.get("table") });
+    const answer = () => model.get("computed"); // in a notebook: what the learner's functions made of `inputs`; nothing in a page
+    const asked = () => answer()?.inputs ?? { sentence: model.get("sentence"), table: model.get("table") };
+    const result = () => outcome(model, asked(), answer()?.numbers);
 
     // The sentence: typed, or put together from buttons.
     const input = make("input", {
@@ -170,12 +181,12 @@ globalThis.explorers.lookup = (() => {
         make("th", { scope: "col", title: word, class: rowClass(id === followed) }, String(id))));
       const body = oneHot.map((flags, place) =>
         make("tr", { class: rowClass(place === view.follow) }, make("th", { scope: "row", class: "lookup-word", title: tokens[place] }, tokens[place]),
-          ...flags.map((flag) => make("td", { class: flag ? "lookup-one" : "lookup-zero" }, String(flag)))));
+          ...flags.map((flag) => make("td", { class: flag ? "lookup-one" : "lookup-zero" }, Number.isInteger(flag) ? String(flag) : show(flag)))));
       hot.replaceChildren(heading("One-hot", `${ids.length} \u00d7 ${words.length}`), make("thead", {}, header), make("tbody", {}, ...body));
     }
 
     function drawTable({ ids }) {
-      const table = model.get("table");
+      const { table } = asked();
       const focused = entries.contains(document.activeElement);
       const columns = table[0].map((_, column) => make("th", { scope: "col" }, String(column)));
       const body = table.map((numbers, row) =>
@@ -264,22 +275,25 @@ globalThis.explorers.lookup = (() => {
       range.value = value;
       cost.replaceChildren(
         make("span", {}, "Product: ", make("b", {}, String(now.multiplications)), ` multiplications (${now.ids.length} \u00d7 ${words.length} \u00d7 ${start[0].length}), ${now.multiplicationsByZero} of them by 0.`),
-        make("span", {}, "Lookup: ", make("b", {}, "0"), ` multiplications, ${now.copied} numbers copied. The result is the same.`),
+        make("span", {}, "Lookup: ", make("b", {}, "0"), ` multiplications, ${now.copied} numbers copied.${answer() ? "" : " The result is the same."}`),
       );
       const id = now.ids[view.follow];
       const long = split().length > LONGEST ? ` Only the first six words are shown.` : "";
       const token = now.tokens[view.follow];
       const unknown = words[id] === token ? "" : `, an unknown word that is read as ${words[id]}`;
-      const follow = now.ids.length
-        ? `Position ${view.follow} is \u201c${token}\u201d${unknown}: the only 1 stands in column ${id}, so the product is row ${id} of the table: ${now.product[view.follow].map(show).join(", ")}.`
-        : "An empty sentence has no rows.";
-      const text = (view.news || follow) + long;
+      const numbers = now.product[view.follow]?.map(show).join(", ");
+      const follow = !now.ids.length
+        ? "An empty sentence has no rows."
+        : answer()
+        ? `Position ${view.follow} is \u201c${token}\u201d, id ${id}. Row ${id} of the table is ${asked().table[id].map(show).join(", ")}; returned was ${numbers}.`
+        : `Position ${view.follow} is \u201c${token}\u201d${unknown}: the only 1 stands in column ${id}, so the product is row ${id} of the table: ${numbers}.`;
+      const text = ((!answer() && view.news) || follow) + long;
       if (live.textContent !== text) live.textContent = text;
     }
 
-    model.on("change:sentence", update);
-    model.on("change:table", update);
-    el.replaceChildren(
+    const events = ["change:sentence", "change:table", "change:computed"];
+    for (const event of events) model.on(event, update);
+    el.append(
       make("div", { class: "lookup explorer-root" },
         make("div", { class: "lookup-controls" },
           make("label", { for: input.id }, "Sentence"),
@@ -299,10 +313,9 @@ globalThis.explorers.lookup = (() => {
     resized.observe(field);
     return () => {
       resized.disconnect();
-      model.off("change:sentence", update);
-      model.off("change:table", update);
+      for (const event of events) model.off(event, update);
     };
   }
 
-  return { render, compute };
+  return { render, compute, outcome };
 })();

@@ -5,6 +5,7 @@
   const [BOS, EOS, UNK] = [1, 2, 3];
   const PAUSE = 140; // milliseconds between words, where motion is welcome
   const LONGEST = 12; // words of the longest sentence that it was trained on
+  const SINGLE = "It was trained on whole sentences and has never seen a single word, so this is a guess.";
   // As solutions/translator/tokenizer.py: what a word is, and where no space stands.
   const WORD = /[0-9]+(?:[.,][0-9]+)*|[\p{L}\p{M}\p{N}_]+(?:-[\p{L}\p{M}\p{N}_]+)*['’]?|[^\s\p{L}\p{M}\p{N}_]/gu;
   const NO_SPACE_BEFORE = "?!.,;:)]}»…%";
@@ -94,6 +95,18 @@
     return last[0].map((_, word) => last.reduce((sum, each) => sum + each[word], 0) / last.length);
   }
 
+  // The head that looks hardest at the most different words, one after the other; among equals, the one that looks hardest.
+  function busiest(weights) {
+    const best = { layer: 0, head: 0, words: 0, sharpness: 0 };
+    (weights[0] ?? []).forEach((heads, layer) => heads.forEach((_, head) => {
+      const rows = weights.map((step) => step[layer][head]);
+      const words = new Set(rows.map((row) => row.indexOf(Math.max(...row)))).size;
+      const sharpness = rows.reduce((sum, row) => sum + Math.max(...row), 0) / rows.length;
+      if (words > best.words || (words === best.words && sharpness > best.sharpness)) Object.assign(best, { layer, head, words, sharpness });
+    }));
+    return best;
+  }
+
   // The last word of a translation that says something by itself: the first to show.
   function contentWord(written) {
     return Math.max(0, written.findLastIndex((word) => word !== "<eos>" && /\p{L}/u.test(word)));
@@ -133,9 +146,10 @@
     const written = html("div", { class: "translator-written", role: "group", "aria-label": "Written words: choose one" });
     const head = html("select");
     const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
+    const hint = html("p", { class: "translator-caption" });
     const caption = html("p", { class: "translator-caption" });
     el.append(html("div", { class: "explorer-root translator" }, form, status, sentence,
-      html("p", { class: "translator-caption" }, "Choose a word of the translation:"), written, caption, source, picker, examples));
+      html("p", { class: "translator-caption" }, "Choose a word of the translation:"), written, caption, source, picker, hint, examples));
 
     function drawHeads(layers) {
       const options = [html("option", { value: "" }, "mean of the last layer’s heads")];
@@ -157,6 +171,12 @@
         chip.style.setProperty("--weight", weights[i].toFixed(3));
         return chip;
       }));
+    }
+
+    function drawHint() {
+      const { layer, head: number, words } = busiest(shown.weights);
+      hint.textContent = words > 1
+        ? `Heads differ. Layer ${layer + 1}, head ${number + 1} goes through this sentence most: of its ${shown.source.length} words it looks hardest at ${words}, one at a time.` : "";
     }
 
     function choose(place) {
@@ -185,6 +205,7 @@
       shown = { source: words, written: [], weights: [] };
       drawWritten();
       drawSource();
+      drawHint();
       status.textContent = why;
     }
 
@@ -209,9 +230,10 @@
         }
         const long = `That is longer than the ${LONGEST} words of the longest sentence that it was trained on: it may lose its way.`;
         status.textContent = unknown.length ? `${missing} It translates around what it does not know.`
-          : words.length > LONGEST ? long : "";
+          : words.length > LONGEST ? long : words.length === 1 ? SINGLE : "";
         shown = { source: words, written: [], weights: [] };
         written.replaceChildren();
+        drawHint();
         picked = false;
         const pause = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : PAUSE;
         await translate(loaded, words.map((word) => loaded.ids.get(word) ?? UNK), async (steps) => {
@@ -225,6 +247,7 @@
           if (pause) await new Promise((resume) => setTimeout(resume, pause));
         });
         if (!picked) choose(contentWord(shown.written));
+        drawHint();
       } catch (error) {
         if (error.message !== "superseded") status.textContent = error.message;
       } finally {
@@ -243,9 +266,10 @@
     drawHeads(first.weights[0]);
     drawWritten();
     drawSource();
+    drawHint();
     return () => { turn += 1; };
   }
 
   globalThis.explorers ??= {};
-  globalThis.explorers.translator = { render, wordsOf, asKnown, joined, load, translate, looks };
+  globalThis.explorers.translator = { render, wordsOf, asKnown, joined, load, translate, looks, busiest };
 })();
