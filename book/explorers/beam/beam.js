@@ -192,7 +192,7 @@
         const main = along * (length + 0.5) - (wide ? 0 : 8);
         const side = (wide ? height : width) / 2 + across * (slot - (level.length - 1) / 2);
         const end = ends.find(({ ids }) => ids.length === length + 1 && begins(ids, each.ids));
-        const goes = (yours && last) || levels[step].some(({ ids }) => begins(ids, each.ids));
+        const goes = (yours && last) || [...levels[step], ...ends].some(({ ids }) => begins(ids, each.ids));
         const won = winner && begins(winner, each.ids);
         const [x, y] = wide ? [main, side - 7] : [side, main];
         const room = Math.max(40, (wide ? 14 : 8) + Math.max(wideAs(text), SMALL * wideAs(shown(each.log_prob))));
@@ -242,7 +242,7 @@
     }
 
     function drawKey({ yours, last }) {
-      const signs = [["lives", last && !yours ? "was still alive at the end" : "lives"], ["dead", "led to nothing that lives"]];
+      const signs = yours ? [["lives", "lives"]] : [["lives", "leads on, or to an end"], ["dead", "led to nothing"]];
       if (!yours) signs.push(["ended", "ended here, with its score"]);
       if (last) signs.push(["won", yours ? "returned" : "wins"]);
       key.replaceChildren(...signs.map(([kind, text]) => html("span", {}, html("span", { class: `beam-sign beam-${kind}` }), text)));
@@ -268,7 +268,7 @@
     function concluded({ finished, best, inputs, levels }) {
       const full = `What lives now has ${longest} ids with <bos>, the most that are allowed`;
       if (!finished.length) return `${full}, and no sentence has ended: the likeliest beginning wins, ${quoted(best.ids)}.`;
-      return `${levels.at(-1).length ? `${full}, so the search ends. ` : ""}${winning(finished, best, inputs)}`;
+      return `${levels.at(-1).length ? `${full}, so the search ends; one of the sentences that have ended wins. ` : ""}${winning(finished, best, inputs)}`;
     }
     function winning(finished, best, inputs) {
       const likeliest = finished.reduce((one, other) => (other.log_prob > one.log_prob ? other : one));

@@ -176,7 +176,7 @@
     function drawHint() {
       const { layer, head: number, words } = busiest(shown.weights);
       hint.textContent = words > 1
-        ? `Heads differ. Layer ${layer + 1}, head ${number + 1} goes through this sentence most: of its ${shown.source.length} words it looks hardest at ${words}, one at a time.` : "";
+        ? `Heads, attentions side by side, differ. Choose layer ${layer + 1}, head ${number + 1}: word by word it moves on, and looks hardest at ${words} of the ${shown.source.length} English words in turn.` : "";
     }
 
     function choose(place) {
@@ -249,7 +249,7 @@
         if (!picked) choose(contentWord(shown.written));
         drawHint();
       } catch (error) {
-        if (error.message !== "superseded") status.textContent = error.message;
+        if (error.message !== "superseded") status.textContent = `${error.message} Shown is still “${joined(shown.source)}”.`;
       } finally {
         if (mine === turn) el.dataset.finished = String(mine);
       }
