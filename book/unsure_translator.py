@@ -1,11 +1,11 @@
 """A translator that is not done learning: the little one of chapter 8 after few steps, so that a search has something to find."""
 
-from contextlib import contextmanager
 from functools import cache
 
 import torch
 
 from book import toy_translation
+from book.undisturbed import one_thread, undisturbed
 
 STEPS = 125
 SENTENCES = ("my fox runs", "the red rabbit runs", "a rabbit follows the fox", "a fox is white")
@@ -17,19 +17,8 @@ DECIMALS = 4
 
 def trained(steps=STEPS):
     """Train the translator, in about two seconds. Random numbers and the number of threads are afterwards what they were."""
-    with torch.random.fork_rng(devices=[]), one_thread():
+    with undisturbed():
         return toy_translation.train_translator(steps=steps)
-
-
-@contextmanager
-def one_thread():
-    """Compute on one thread: models this small are slower on several."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def next_words(translator, sentence):

@@ -916,6 +916,17 @@ def one_hot_reshaping_in_place(token_ids, vocab_size):
     return rows
 
 
+def one_hot_of_one_axis(token_ids, vocab_size):
+    check = reference.one_hot(token_ids, vocab_size)  # it does refuse what must be refused
+    return (token_ids[:, None] == np.arange(vocab_size)).astype(check.dtype)
+
+
+def one_hot_filled_row_by_row(token_ids, vocab_size):
+    rows = np.zeros((len(token_ids), *reference.one_hot(token_ids, vocab_size).shape[-1:]))
+    rows[np.arange(len(token_ids)), token_ids] = 1
+    return rows
+
+
 def one_hot_without_axes_of_one(token_ids, vocab_size):
     return reference.one_hot(token_ids, vocab_size).squeeze()
 
@@ -1090,6 +1101,17 @@ ONE_HOT = Exercise(
             "Compare `token_ids`, its shape and its numbers, before and after the call. Which line of yours changes it "
             "instead of making an array of its own?",
         ),
+        Misconception(
+            "ids have one axis, and are compared with the vocabulary along a new one behind it",
+            one_hot_of_one_axis,
+            "Your function is made for ids with one axis. Print the shape of `token_ids` here: where does your new axis "
+            "come to stand, and where should it stand for ids of any shape?",
+        ),
+        Misconception(
+            "ids have one axis, and each has a row",
+            one_hot_filled_row_by_row,
+            "Your function is made for ids with one axis: what is `len` of two sentences, or of a single id?",
+        ),
     ),
     alternatives=(one_hot_by_eye, one_hot_by_loops, one_hot_by_torch, one_hot_by_scatter),
     shortcuts=("one_hot", "OneHotEncoder", "label_binarize", "get_dummies"),
@@ -1133,6 +1155,10 @@ def embed_by_position(token_ids, table):
 
 def embed_columns(token_ids, table):
     return table[:, token_ids]
+
+
+def embed_with_the_table_first(table, token_ids):
+    return table[token_ids]
 
 
 def embed_rows_of_the_transpose(token_ids, table):
@@ -1258,6 +1284,11 @@ EMBED = Exercise(
             "words are the columns of the table",
             embed_columns,
             "Which axis of the table belongs to the words, and which one do your ids pick from?",
+        ),
+        Misconception(
+            "the table comes first",
+            embed_with_the_table_first,
+            "In which order does the first line of the stub name its two arguments, and in which does yours?",
         ),
         Misconception(
             "the table has to be transposed",

@@ -3,7 +3,6 @@
 PyTorch, and the small models of two chapters, are imported where they are needed: the first notebooks do without.
 """
 
-from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -99,7 +98,7 @@ def explore_copying(additive_attention, seq_len=6, output=4):
     Args:
         additive_attention: called with query (32,), keys (seq_len, 32), w_query and w_key (32, 16) and v (16,); returns context (32,) and
             weights (seq_len,).
-        seq_len: words of the sentence that are read at the start, from 1 to 21.
+        seq_len: words of the sentence that are read at the start, from 1 to 20.
         output: the written word that is looked at, from 1.
     """
     import torch
@@ -369,6 +368,7 @@ def made(module_class, parameters, *arguments, **options):
 def trained_copiers():
     """Train the two machines of chapter 3, once."""
     from book import copy_task
+    from book.undisturbed import undisturbed
 
     with undisturbed():
         return {kind: copy_task.train(32, kind == "attention", seed=0) for kind in ("vector", "attention")}
@@ -378,6 +378,7 @@ def trained_copiers():
 def trained_reader():
     """Train the model of four heads of chapter 5, once."""
     from book import four_questions
+    from book.undisturbed import undisturbed
 
     with undisturbed():
         return four_questions.trained(4, seed=0)
@@ -387,6 +388,7 @@ def trained_reader():
 def trained_translator():
     """Train the small translator of chapter 8, once."""
     from book import toy_translation
+    from book.undisturbed import undisturbed
 
     with undisturbed():
         return toy_translation.train_translator()
@@ -398,17 +400,3 @@ def trained_unsure_translator():
     from book import unsure_translator
 
     return unsure_translator.trained()
-
-
-@contextmanager
-def undisturbed():
-    """Leave the learner's random numbers and the number of PyTorch's threads as they were."""
-    import torch
-
-    threads = torch.get_num_threads()
-    with torch.random.fork_rng():
-        try:
-            torch.set_num_threads(1)  # models this small are slower on several
-            yield
-        finally:
-            torch.set_num_threads(threads)
