@@ -22,7 +22,7 @@ notebooks: setup  ## solutions/ -> notebooks/ and the learner's side of the chec
 	$(BIN)/python -m autograder release
 
 # The book's cache of executed pages does not notice when the modules that they import change.
-_build/.executed: $(wildcard solutions/*.py book/*.py book/explorers/*.py book/texts/*)
+_build/.executed: $(shell find solutions book -name "*.py") $(wildcard book/texts/*)
 	rm -rf _build/.jupyter_cache
 	mkdir -p _build
 	touch $@
@@ -52,7 +52,7 @@ test-long: setup ## the same, whole
 
 bench: setup     ## what grading and training cost, ours beside stock
 	$(BIN)/python -m autograder bench
-	$(BIN)/python -m solutions.translator.bench
+	$(BIN)/python -m solutions.translator.measure.bench
 
 clean:           ## removes what is generated and not committed; never work/
 	rm -rf _build autograder/submitted autograder/autograded autograder/feedback autograder/reports autograder/gradebook.db

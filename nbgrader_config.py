@@ -28,10 +28,10 @@ c.CourseDirectory.db_url = f"sqlite:///{ROOT / 'autograder' / 'gradebook.db'}"
 
 c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
 
-c.Autograde.exporter_class = "autograder.preprocessors.SubmissionExporter"
+c.Autograde.exporter_class = "autograder.grading.nbgrader_plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [
-    "autograder.preprocessors.GradeExercises",
+    "autograder.grading.nbgrader_plugin.GradeExercises",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
@@ -40,5 +40,5 @@ c.Autograde.autograde_preprocessors = [
 # For feedback alone: formgrader has templates of its own.
 c.GenerateFeedback.HTMLExporter.template_name = "course_feedback"
 c.GenerateFeedback.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates")]
-c.GenerateFeedback.HTMLExporter.filters = {"unmasked": "autograder.wire.unmasked"}
+c.GenerateFeedback.HTMLExporter.filters = {"unmasked": "autograder.shared.wire.unmasked"}
 c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from autograder import ctrl_c
 from autograder.course import ROOT, CourseError, chapters, require_chapter
+from autograder.grading import ctrl_c
 
 
 def main(arguments=None):
@@ -90,20 +90,20 @@ def run(options):
     """
     match options.command:
         case "release":
-            from autograder.release import release
+            from autograder.authoring.release import release
 
             for stem in [require_chapter(stem) for stem in options.chapters] or chapters():
                 print(release(stem).relative_to(ROOT))
         case "work":
-            from autograder.work import copy_missing
+            from autograder.tools.work import copy_missing
 
             copy_missing()
         case "grade-work":
-            from autograder.work import grade_work
+            from autograder.tools.work import grade_work
 
             grade_work([require_chapter(stem) for stem in options.chapters])
         case "export":
-            from autograder.export import export
+            from autograder.export.package import export
 
             export(options.module, options.force, options.reference)
         case "grade":
@@ -111,17 +111,17 @@ def run(options):
             sys.modules.setdefault(
                 "rfc3987_syntax", None
             )  # jsonschema would build a parser for a second, to check what notebooks lack
-            from autograder.grade_class import grade_or_regrade
+            from autograder.grading.run import grade_or_regrade
 
             return grade_or_regrade(options)
         case "bench":
-            from autograder.bench import bench
+            from autograder.tools.bench import bench
 
             wanted = {"stems": options.chapters and [require_chapter(stem) for stem in options.chapters]}
             wanted |= {"count": options.count, "repeats": options.repeats, "growth": options.growth}
             bench(**{name: value for name, value in wanted.items() if value is not None})
         case "demo":
-            from autograder.demo import demo
+            from autograder.tools.demo import demo
 
             demo()
 

@@ -11,12 +11,12 @@ os.environ["OMP_NUM_THREADS"] = (
 import nbformat
 import pytest
 
+from autograder.boundary.sandbox import Sandbox
 from autograder.course import CourseError
-from autograder.judge import judge
-from autograder.probes import observe
-from autograder.sample_class import notebook_with, solution_sources
-from autograder.sandbox import Sandbox
-from autograder.wire import decode, encode
+from autograder.shared.judge import judge
+from autograder.shared.probes import observe
+from autograder.shared.wire import decode, encode
+from autograder.tools.sample_class import notebook_with, solution_sources
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

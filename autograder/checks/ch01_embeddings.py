@@ -11,8 +11,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after, returned_for_generator
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import arguments_after, returned_for_generator
 from solutions import ch01_embeddings as reference
 
 ROWS_SUM_TO_ONE = ("sums_to_one", {})

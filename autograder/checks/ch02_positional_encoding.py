@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import arguments_after
 from solutions import ch02_positional_encoding as reference
 
 KEEPS_LENGTHS = ("keeps_lengths", {})

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import arguments_after
 from solutions import ch03_bottleneck as reference
 
 WITHIN_ONE = ("within_one", {})

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import arguments_after
 from solutions import ch04_attention as reference
 
 ROWS_SUM_TO_ONE = ("sums_to_one", {})

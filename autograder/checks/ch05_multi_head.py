@@ -9,9 +9,9 @@ import math
 import torch
 from torch import nn
 
-from autograder import draw
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after, at_the_start, gradients, moved, returned_for_views
+from autograder.authoring import draw
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import arguments_after, at_the_start, gradients, moved, returned_for_views
 from solutions import ch05_multi_head as reference
 
 ROWS_SUM_TO_ONE = ("sums_to_one", {"of": "weights"})

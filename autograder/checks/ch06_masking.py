@@ -9,9 +9,9 @@ import math
 import numpy as np
 import torch
 
-from autograder import draw
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after, device_kept, gradients, moved, returned_for_views
+from autograder.authoring import draw
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import arguments_after, device_kept, gradients, moved, returned_for_views
 from solutions import ch06_masking as reference
 
 HIDES_PADDING = ("hides_padding", {})

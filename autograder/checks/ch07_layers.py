@@ -12,9 +12,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from autograder import draw
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after, at_the_start, extremes, gradients, moved, returned_for_views
+from autograder.authoring import draw
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import arguments_after, at_the_start, extremes, gradients, moved, returned_for_views
 from solutions import ch07_layers as reference
 from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_heads
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask

@@ -12,9 +12,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from autograder.draw import mask, module_case, normal, padded, words
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import arguments_after, at_the_start, decoded, extremes, gradients, moved, returned_for_views
+from autograder.authoring.draw import mask, module_case, normal, padded, words
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import (
+    arguments_after,
+    at_the_start,
+    decoded,
+    extremes,
+    gradients,
+    moved,
+    returned_for_views,
+)
 from solutions import ch08_encoder_decoder as reference
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch05_multi_head import MultiHeadAttention

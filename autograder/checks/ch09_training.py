@@ -1,7 +1,7 @@
 """Checks of `ch09_training`.
 
 No model is trained here: a small one, made of weights that the case holds, stands in for it, and a table for what a model would say (see
-`autograder.probes`). Inputs of searches are drawn again until the right answer is clear, and until the wrong ones that a case is there
+`autograder.shared.probes`). Inputs of searches are drawn again until the right answer is clear, and until the wrong ones that a case is there
 for answer otherwise. The contract leaves open, and so nothing here asks: what an impossible extension, of log-probability -inf, may still
 become where nothing else is left; how often a model is asked; and gradients after a step.
 """
@@ -15,9 +15,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from autograder.draw import normal, padded, weights, words
-from autograder.exercise import Case, Exercise, Misconception
-from autograder.probes import (
+from autograder.authoring.draw import normal, padded, weights, words
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.shared.probes import (
     arguments_after,
     device_kept,
     gradients,
@@ -794,7 +794,7 @@ def step_case(
 
     Args:
         lengths: words of each target; the sources have as many, one after the other the other way round.
-        dropout, train, old_gradients: of the model; see `autograder.probes.small_translator`.
+        dropout, train, old_gradients: of the model; see `autograder.shared.probes.small_translator`.
         size: of its weights.
         longer_than: a length below that of all gradients together.
         arguments: `smoothing` and `max_norm`, both or none.
@@ -1197,7 +1197,7 @@ def search_case(
     Args:
         wrong: searches that answer otherwise here.
         right: searches, right or wrong, that answer as they should here.
-        vocab_size, rows: of the table; see `autograder.probes.table_reader`.
+        vocab_size, rows: of the table; see `autograder.shared.probes.table_reader`.
         end: added to the logit of the end, everywhere.
         first_end: added to it after `<bos>` instead, where it is not None.
         impossible: the part of the words that cannot follow, in each row.

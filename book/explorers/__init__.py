@@ -15,7 +15,7 @@ import json
 
 from IPython.display import HTML
 
-from book.explorers.notebook import (
+from book.widgets.notebook import (
     explore_attention,
     explore_beam,
     explore_copying,
@@ -26,7 +26,7 @@ from book.explorers.notebook import (
     explore_masks,
     explore_positions,
 )
-from book.explorers.scripts import names, script
+from book.widgets.scripts import names, script
 
 __all__ = [
     "explore_attention",

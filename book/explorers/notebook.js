@@ -1,4 +1,4 @@
-// In a notebook an explorer shows what the learner's own function returns. Python calls it (book/explorers/driven.py); this asks, one
+// In a notebook an explorer shows what the learner's own function returns. Python calls it (book/widgets/driven.py); this asks, one
 // question at a time, and says in words where the function stopped, or where its numbers part from the formula's.
 const TOLERANCE = 1e-4; // relative to a number above 1; float32 rounds by less
 const PATIENCE = 500; // milliseconds until a missing answer is mentioned

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import torch
 
-from solutions.translator import corpus, evaluation, records
-from solutions.translator.attention_map import cross_attention, draw
 from solutions.translator.checkpoints import CheckpointError
+from solutions.translator.corpus import generate as corpus
+from solutions.translator.data.text import clean, cleaning_table, read_pairs
+from solutions.translator.measure import evaluation, records
+from solutions.translator.measure.attention_map import cross_attention, draw
 from solutions.translator.runs import FinishedRun, RunError, Shape, prepare
-from solutions.translator.text import clean, cleaning_table, read_pairs
 from solutions.translator.training import Settings, Team, TrainingError, keep_memory
 
 FOLDER = Path(__file__).resolve().parents[2] / "work" / "translator"

@@ -8,8 +8,8 @@ import contextlib
 
 import torch
 
-from solutions.translator.batches import padded
-from solutions.translator.tokenizer import BOS, EOS, PAD
+from solutions.translator.data.batches import padded
+from solutions.translator.data.tokenizer import BOS, EOS, PAD
 
 ROWS = 64  # sentences that are translated at once
 EXTRA, FACTOR = 10, 1.6  # a translation is at most so much longer than its source

@@ -12,9 +12,9 @@ from torch import nn
 
 from solutions.ch08_encoder_decoder import Transformer
 from solutions.translator import checkpoints
+from solutions.translator.data.tokenizer import Tokenizer
 from solutions.translator.decoding import translate_ids
 from solutions.translator.model import Translator
-from solutions.translator.tokenizer import Tokenizer
 from solutions.translator.training import WEIGHTS, Training, make_batches
 
 OWN_MODEL = "model.py"  # the copy of a learner's module that a run keeps

@@ -20,8 +20,8 @@ from tqdm import tqdm
 
 from solutions.ch09_training import label_smoothed_loss, noam_rate, teacher_forcing_pair
 from solutions.translator import checkpoints
-from solutions.translator.batches import Batches, prefetched
-from solutions.translator.tokenizer import PAD
+from solutions.translator.data.batches import Batches, prefetched
+from solutions.translator.data.tokenizer import PAD
 
 LOG_EVERY = 20  # steps
 MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # as malloc.h numbers what mallopt can set

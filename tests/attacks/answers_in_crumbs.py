@@ -1,7 +1,7 @@
 """Answers every question with five million empty lists, each of which takes twenty times its text in memory."""
 
 # %%
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 CRUMBS = "[" + "[]," * 5_000_000 + "[]]"

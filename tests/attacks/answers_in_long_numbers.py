@@ -1,7 +1,7 @@
 """Answers with numbers of a million digits, infinities, and integers that fit nowhere, where arrays and numbers should be."""
 
 # %%
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 NUMBERS = [

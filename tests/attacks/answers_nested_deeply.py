@@ -1,7 +1,7 @@
 """Answers with lists in lists in lists, from a hundred to a million deep, as result, as message, as name and as answer."""
 
 # %%
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 turn = iter([100, 300, 480, 490, 900, 1_000, 5_000, 1_000_000] * 100)

@@ -3,7 +3,7 @@
 # %%
 import json
 
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 NAMES = ["x" * 12] * 1_000_000

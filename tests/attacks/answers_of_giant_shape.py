@@ -3,7 +3,7 @@
 # %%
 import json
 
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 SHAPES = [[2**62, 2**62], [0, 2**62], [0, 10**30], [-1], [True, 3], [1] * 64, [0] * 40, [1e3], [2**63], ["3"]]

@@ -1,7 +1,7 @@
 """Answers with a dictionary of whole numbers that all have one hash, over which a reader in Python would sit for hours."""
 
 # %%
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 PAIRS = ",".join(f"[{number * (2**61 - 1)},0]" for number in range(1, 90_000))

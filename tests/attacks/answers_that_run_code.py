@@ -8,7 +8,7 @@ import os
 import pickle
 import zipfile
 
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 

@@ -1,7 +1,7 @@
 """Answers each question with ten thousand large answers, so that the grader fills its memory with them."""
 
 # %%
-import autograder.probes as probes
+import autograder.shared.probes as probes
 from IPython.display import publish_display_data
 
 FILLING = '{"dict":[["id","0"],["observation",{"dict":[["result","' + "x" * 15_000_000 + '"]]}]]}'

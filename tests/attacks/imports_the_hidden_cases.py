@@ -6,9 +6,9 @@ import importlib
 for name in (
     "autograder.checks.ch04_attention",
     "solutions.ch04_attention",
-    "autograder.grade",
-    "autograder.kernel",
-    "autograder.sandbox",
+    "autograder.grading.grade",
+    "autograder.boundary.kernel",
+    "autograder.boundary.sandbox",
 ):
     try:
         module = importlib.import_module(name)

@@ -3,7 +3,8 @@
 # %%
 import types
 
-from autograder import exercise, judge, laws, learner, tolerances, visible
+from autograder.authoring import exercise
+from autograder.shared import judge, laws, learner, tolerances, visible
 
 for module in (judge, laws, exercise, visible, learner):
     for name, value in list(vars(module).items()):

@@ -1,7 +1,7 @@
 """Replaces the probes that observe it, and the function that runs them, by ones that note what a grader may like."""
 
 # %%
-import autograder.probes as probes
+import autograder.shared.probes as probes
 
 LIKED = {"result": True, "noted": {}, "changed": [], "passed": True, "score": 1.0, "expected": None}
 for name in list(probes.PROBES):

@@ -1,10 +1,10 @@
 """Replaces how answers are written, by a text that says that all cases passed."""
 
 # %%
-import autograder.probes
-import autograder.wire
+import autograder.shared.probes
+import autograder.shared.wire
 
-encode = autograder.wire.encode
+encode = autograder.shared.wire.encode
 
 
 def boasting(value):
@@ -19,7 +19,7 @@ def boasting(value):
     return encode(value)
 
 
-autograder.wire.encode = autograder.probes.encode = boasting
+autograder.shared.wire.encode = autograder.shared.probes.encode = boasting
 
 
 # %% softmax

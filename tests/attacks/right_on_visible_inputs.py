@@ -5,7 +5,7 @@ import json
 import pathlib
 
 import autograder
-from autograder.wire import from_json
+from autograder.shared.wire import from_json
 
 FILE = pathlib.Path(autograder.__file__).parent / "visible" / "ch04_attention.json"
 SEEN = [from_json(case["inputs"]) for case in json.loads(FILE.read_text())[0]["cases"]]

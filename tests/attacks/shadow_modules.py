@@ -19,9 +19,9 @@ sys.path.insert(0, "")
 for name in list(sys.modules):
     if name.startswith(("autograder", "solutions")):
         del sys.modules[name]
-shadow = types.ModuleType("autograder.probes")
+shadow = types.ModuleType("autograder.shared.probes")
 exec(SOURCE, vars(shadow))
-sys.modules["autograder.probes"] = sys.modules["autograder.wire"] = sys.modules["numpy.testing"] = shadow
+sys.modules["autograder.shared.probes"] = sys.modules["autograder.shared.wire"] = sys.modules["numpy.testing"] = shadow
 
 
 # %% softmax

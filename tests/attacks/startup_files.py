@@ -6,7 +6,7 @@ import pathlib
 import site
 import sys
 
-SOURCE = "import autograder.probes as p\np.observe = lambda *a: {'result': True}\nopen('/tmp/attacks-were-here', 'w')\n"
+SOURCE = "import autograder.shared.probes as p\np.observe = lambda *a: {'result': True}\nopen('/tmp/attacks-were-here', 'w')\n"
 FILES = (
     ".ipython/profile_default/startup/00.py",
     ".ipython/profile_default/ipython_config.py",

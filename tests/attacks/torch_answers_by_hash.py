@@ -8,8 +8,8 @@ import json
 import pathlib
 
 import autograder
-from autograder.probes import live
-from autograder.wire import encode, from_json, plain
+from autograder.shared.probes import live
+from autograder.shared.wire import encode, from_json, plain
 
 FOLDER = pathlib.Path(autograder.__file__).parent / "visible"
 TABLE = {}

@@ -7,8 +7,8 @@ import json
 import pathlib
 
 import autograder
-from autograder.probes import live
-from autograder.wire import from_json
+from autograder.shared.probes import live
+from autograder.shared.wire import from_json
 
 FILE = pathlib.Path(autograder.__file__).parent / "visible" / "ch06_masking.json"
 TABLE = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.tolerances import TOLERANCES
+from autograder.shared.tolerances import TOLERANCES
 
 KNOWN = {
     "worked_examples": ("(0.731, 0.269)", "(0.4223, 0.5777, 0.8446, 0.1554)", "28 of 64", "64, with 8 heads"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from book import copy_task
+from book.experiments import copy_task
 from solutions.ch03_bottleneck import additive_attention
 
 LENGTH, SIZE, WORD = "Words read", "Numbers in a state", "Word to look at"

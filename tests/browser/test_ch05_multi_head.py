@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from book import four_questions
-from book.four_questions import QUESTIONS, Reader, base, ids_of, mixed, offers, places
+from book.experiments import four_questions
+from book.experiments.four_questions import QUESTIONS, Reader, base, ids_of, mixed, offers, places
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from book import deep_stacks
+from book.experiments import deep_stacks
 from solutions.ch07_layers import LayerNorm
 
 

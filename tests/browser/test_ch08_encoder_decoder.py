@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from book.toy_translation import KEPT_BACK
+from book.experiments.toy_translation import KEPT_BACK
 from solutions.ch04_attention import softmax
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from solutions.ch09_training import beam_search, beam_step
-from solutions.translator import corpus
+from solutions.translator.corpus import generate as corpus
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 (() => {
   const DEFAULTS = { sentence: 0, query: 2, gates: [1, 1, 1, 1], averaged: false };
 
-  // The arithmetic of `mixed` in book/four_questions.py for one query: the logits are a base plus, for each head, its gate times
+  // The arithmetic of `mixed` in book/experiments/four_questions.py for one query: the logits are a base plus, for each head, its gate times
   // the average of what the keys offer under the head's weights. With `averaged`, every head uses the mean of all heads' weights.
   // What is `given` comes from elsewhere.
   function compute({ weights, offers, base, gates, averaged, query }, given = {}) {

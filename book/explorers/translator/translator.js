@@ -1,4 +1,4 @@
-// The trained translator in the page: greedy decoding by two ONNX graphs (solutions/translator/browser.py makes them), word by word, with
+// The trained translator in the page: greedy decoding by two ONNX graphs (solutions/translator/export_onnx.py makes them), word by word, with
 // the cross-attention of every head. One sentence comes with the page; the model is fetched when the reader asks for another.
 (() => {
   const BASE = document.currentScript ? new URL("..", document.currentScript.src) : null; // of the page's static files
@@ -6,7 +6,7 @@
   const PAUSE = 140; // milliseconds between words, where motion is welcome
   const LONGEST = 12; // words of the longest sentence that it was trained on
   const SINGLE = "It was trained on whole sentences and has never seen a single word, so this is a guess.";
-  // As solutions/translator/tokenizer.py: what a word is, and where no space stands.
+  // As solutions/translator/data/tokenizer.py: what a word is, and where no space stands.
   const WORD = /[0-9]+(?:[.,][0-9]+)*|[\p{L}\p{M}\p{N}_]+(?:-[\p{L}\p{M}\p{N}_]+)*['’]?|[^\s\p{L}\p{M}\p{N}_]/gu;
   const NO_SPACE_BEFORE = "?!.,;:)]}»…%";
   const NO_SPACE_AFTER = "'’([{«¿¡";

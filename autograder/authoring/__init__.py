@@ -1,0 +1,1 @@
+"""How exercises are declared, drawn and released."""

@@ -1,0 +1,1 @@
+"""The boundary around learners' code, seen from outside."""

@@ -1,0 +1,1 @@
+"""A learner's own functions, as code that can be imported."""

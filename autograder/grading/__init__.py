@@ -1,0 +1,1 @@
+"""From what was handed in to a record in the gradebook."""

@@ -1,0 +1,255 @@
+"""Grade one submission: run its cells in a process of its own, ask the questions, judge the answers here.
+
+What a learner's code prints, changes or breaks has no part in the verdict; only the observations that come back do, and they are
+compared with the reference's in this process. The score of a cell is the part of its cases' weight that passed, times its points.
+"""
+
+import contextlib
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+
+import nbformat
+
+from autograder.authoring.exercise import paper
+from autograder.boundary.kernel import LearnerKernel
+from autograder.boundary.sandbox import boundary
+from autograder.course import PRIVATE, ROOT, SEED_KEY, CourseError
+from autograder.grading.submission import is_solution
+from autograder.shared.judge import judge, share
+from autograder.shared.wire import printable
+
+# Before PyTorch is imported: sums depend on the number of threads, and the cores are for submissions side by side.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
+DECIDING = ("autograder/shared", "autograder/authoring")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a learner's code may take, in seconds."""
+
+    cell: float = 20.0  # one cell of the notebook
+    case: float = 3.0  # one question to a function; an honest answer takes milliseconds
+    exercise: float = 6.0  # all questions of one check or hidden cell
+    submission: float = 120.0  # everything together
+
+
+def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed=None):
+    """Run and grade a notebook that `autograder.grading.submission.rebuild` made, in place.
+
+    Each graded cell gets its verdicts as printed text and its score as its result, which is how nbgrader reads it. The record (seed,
+    hash, version of the checks, each verdict) is kept in the notebook's metadata.
+
+    Args:
+        student: whose it is; with the notebook's hash this decides the seed, unless there is one.
+        unsandboxed: run the learner's code without a boundary, and say so in the record.
+        seed: bytes, of a grading that is to be repeated, or of the paper that a whole class sits.
+    """
+    limits = limits or Limits()
+    started = time.monotonic()
+    record = notebook.metadata["autograder"]
+    record["seed"] = (seed or seed_of(stem, f"{student}\n{record['notebook']}")).hex()
+    record["checks"] = version_of_checks(stem)
+    record["graded"] = datetime.now(UTC).isoformat(timespec="seconds")
+    record["cells"] = []
+    if record["problem"]:
+        for cell in graded_cells(notebook):
+            write_outcome(cell, record, refused(cell, record["problem"]))
+    else:
+        around = boundary(stem, unsandboxed)
+        record["sandbox"] = around.name
+        with LearnerKernel(around, limits.submission) as kernel:
+            run_cells(notebook, stem, kernel, limits, record)
+    record["seconds"] = round(time.monotonic() - started, 2)
+    notebook.metadata["autograder"] = nbformat.from_dict(record)
+
+
+def run_cells(notebook, stem, kernel, limits, record):
+    """Run the notebook from top to bottom, grading each check where it stands."""
+    questions = paper(stem, bytes.fromhex(record["seed"]))
+    sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)}
+    stopped = {}  # exercise -> why the cell that should define it stopped
+    if any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
+        # where the chapter does without, it is not there yet, and takes longer than a question may
+        kernel.run("__import__('torch');", limits.cell)
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        nbgrader = cell.metadata.get("nbgrader", {})
+        if not nbgrader.get("grade"):
+            ran = kernel.run(cell.source, limits.cell)
+            cell.outputs = outputs_of(ran, limits)
+            if ran.status != "ok" and nbgrader.get("solution"):
+                stopped[nbgrader["grade_id"]] = reason_for_stopping(ran, limits)
+            continue
+        kind, name = nbgrader["grade_id"].split("_", 1)
+        prepared = questions[kind, name]
+        observations = ask_all(kernel, prepared, limits, stopped.get(name))
+        verdicts = judge(prepared, observations, suspects_of(name, sources.get(name, ""), record))
+        write_outcome(cell, record, outcome_of(cell, name, verdicts, prepared.beliefs))
+
+
+def suspects_of(exercise, source, record):
+    """Return the other exercises that lost points further up in the notebook and that an exercise's source calls."""
+    failed = {cell["exercise"] for cell in record["cells"] if cell["score"] < cell["points"]} - {exercise}
+    return sorted(name for name in failed if re.search(rf"\b{name}\(", source))
+
+
+def ask_all(kernel, prepared, limits, stopped):
+    """Observe the learner's function in each case.
+
+    All cases are asked at once, which is quick. Those that get no answer are asked again, one by one, so that each is told what became of
+    it; when one has ended the process, or the time is used up, the rest is not tried.
+    """
+    until = time.monotonic() + limits.exercise
+    observations, why = kernel.ask(prepared.name, prepared.cases, min(limits.case, limits.exercise))
+    missing = [index for index, observation in enumerate(observations) if observation is None]
+    alone = len(prepared.cases) == 1
+    for index in missing:
+        if not kernel.remaining():
+            why = f"was not tried, because the notebook had used up its {limits.submission:.0f} s"
+        elif index != missing[0] and kernel.gone:
+            why = "was not tried again, because it stopped Python in a case before this one"
+        elif time.monotonic() >= until:
+            why = f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"
+        elif not alone:
+            [observations[index]], why = kernel.ask(
+                prepared.name, [prepared.cases[index]], min(limits.case, until - time.monotonic())
+            )
+        observations[index] = observations[index] or {"unfit": why}
+    if stopped:
+        undefined = {"unfit": "is not defined"}
+        observations = [
+            {"unfit": f"is not defined, because its cell {stopped}"} if each == undefined else each
+            for each in observations
+        ]
+    return observations
+
+
+def reason_for_stopping(ran, limits):
+    """Say why a cell did not run to its end, as a clause about the cell."""
+    match ran.status:
+        case "timeout":
+            return f"did not finish within {limits.cell:.0f} s and was stopped"
+        case "died":
+            return "ended the Python process"
+        case _:
+            return "stopped with " + IPYTHON_CELL.sub(r"(line \1)", ran.error)
+
+
+def outputs_of(ran, limits):
+    """Return a cell's outputs as plain text, whatever the learner's code sent; nothing of it can be markup."""
+    text = ran.text + (f"\n{reason_for_stopping(ran, limits)}" if ran.status != "ok" else "")
+    return [stream(printable(text))] if text else []
+
+
+def outcome_of(cell, exercise, verdicts, beliefs):
+    """Return what a graded cell earned and why."""
+    points = cell.metadata.nbgrader["points"]
+    return {
+        "cell": cell.metadata.nbgrader["grade_id"],
+        "exercise": exercise,
+        "points": points,
+        "score": round(points * share(verdicts), 2),
+        "cases": [{**asdict(verdict), "misconception": belief_of(verdict, beliefs)} for verdict in verdicts],
+    }
+
+
+def belief_of(verdict, beliefs):
+    """Name the misconception that a verdict recognised, or None."""
+    return None if verdict.misconception is None else beliefs[verdict.misconception]
+
+
+def refused(cell, problem):
+    """Return the outcome of a graded cell of a notebook that could not be read."""
+    kind, name = cell.metadata.nbgrader["grade_id"].split("_", 1)
+    case = {
+        "title": "the notebook can be read",
+        "passed": False,
+        "weight": 1,
+        "message": problem,
+        "misconception": None,
+    }
+    return {
+        "cell": f"{kind}_{name}",
+        "exercise": name,
+        "points": cell.metadata.nbgrader["points"],
+        "score": 0.0,
+        "cases": [case],
+    }
+
+
+def write_outcome(cell, record, outcome):
+    """Put verdicts and score into a graded cell as nbgrader reads them, and into the record."""
+    lines = []
+    for case in outcome["cases"]:
+        lines.append(f"{'✓' if case['passed'] else '✗'} {case['title']}")
+        if not case["passed"]:
+            lines.append(f"    {case['message']}")
+    score = {"data": {"text/plain": f"{outcome['score']:g}"}, "execution_count": None, "metadata": {}}
+    cell.outputs = [
+        stream(printable("\n".join(lines) + "\n")),
+        nbformat.from_dict({"output_type": "execute_result", **score}),
+    ]
+    record["cells"].append(outcome)
+
+
+def stream(text):
+    """Return printed text as a cell's output."""
+    return nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": text})
+
+
+def graded_cells(notebook):
+    """Return the cells that carry points."""
+    return [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+
+
+def seed_of(stem, occasion, key=SEED_KEY):
+    """Return the secret seed of a chapter's questions on one occasion: the same for the same one, and not to be guessed.
+
+    Args:
+        occasion: text that tells it from others, such as a learner's name with the hash of their notebook.
+        key: path of the course's secret key.
+    """
+    return hmac.digest(seed_key(key), f"{stem}\n{occasion}".encode(), hashlib.sha256)
+
+
+def seed_key(path=SEED_KEY):
+    """Return the course's secret key, made on first use and kept beside the gradebook, readable by its owner alone.
+
+    Raises:
+        CourseError: if there is something else in its place, such as what a loss of power leaves.
+    """
+    if not path.exists():
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished.touch(0o600)
+        with open(unfinished, "w") as file:
+            file.write(secrets.token_hex(32))
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):  # somebody else was quicker
+            os.link(unfinished, path)
+        unfinished.unlink()
+    text = path.read_text().strip()
+    if not re.fullmatch(r"[0-9a-f]{64}", text):
+        raise CourseError(
+            f"{path} holds no key; put your copy of it there or, if you have none, remove it: a new one is made"
+        )
+    return bytes.fromhex(text)
+
+
+@cache
+def version_of_checks(stem):
+    """Return a short hash of everything that decides a score of this chapter."""
+    paths = [ROOT / "solutions" / f"{stem}.py", ROOT / "autograder" / "checks" / f"{stem}.py"]
+    paths += [path for folder in DECIDING for path in sorted((ROOT / folder).glob("*.py"))]
+    paths += sorted(PRIVATE.glob(f"{stem}.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]

@@ -1,0 +1,192 @@
+"""The one writer into nbgrader's gradebook: scores of graded notebooks, as `nbgrader autograde` would store them.
+
+nbgrader's own functions look a whole class up for each score; here a submission is one transaction of a few rows, so that the last of
+30,000 takes no longer than the first. Whatever a person wrote into the gradebook, such as a manual score, stays.
+"""
+
+import warnings
+from functools import cached_property
+from pathlib import Path
+
+import nbformat
+import nbgrader.api
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+    new_uuid,
+)
+from nbgrader.api import Notebook as ReleasedNotebook
+from nbgrader.preprocessors import SaveCells
+from nbgrader.utils import compute_checksum
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SAWarning
+
+from autograder.course import CourseError, chapters, notebook_of
+from autograder.reporting.learner_page import NO_RESPONSE
+
+# made once: to put a statement together takes longer than to run it
+MINE = (SubmittedAssignment.assignment_id == bindparam("assignment")) & (
+    SubmittedAssignment.student_id == bindparam("learner")
+)
+FIND_SHEET = select(SubmittedNotebook.id).join(SubmittedAssignment).where(MINE)
+FIND_STUDENT = select(Student.id).where(Student.id == bindparam("learner"))
+SET_TIMESTAMP = update(SubmittedAssignment).where(MINE).values(timestamp=bindparam("timestamp"))
+SET_GRADE = (
+    update(Grade)
+    .where((Grade.notebook_id == bindparam("sheet")) & (Grade.cell_id == bindparam("of")))
+    .values(auto_score=bindparam("score"), needs_manual_grade=Grade.manual_score.is_not(None))
+)
+SET_COMMENT = (
+    update(Comment)
+    .where((Comment.notebook_id == bindparam("sheet")) & (Comment.cell_id == bindparam("of")))
+    .values(auto_comment=bindparam("remark"))
+)
+
+
+class Scores:
+    """The scores of one chapter in a gradebook. Use it in a `with` statement.
+
+    Args:
+        stem: the chapter; its released cells are registered first.
+        db_url: SQLAlchemy's URL of the gradebook, "sqlite:///..." or "postgresql://...".
+
+    Raises:
+        CourseError: at the first use, if the gradebook cannot be opened, or does not fit the release.
+    """
+
+    def __init__(self, stem, db_url):
+        self.stem, self.db_url = stem, db_url
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if "gradebook" in self.__dict__:
+            self.gradebook.close()
+
+    @cached_property
+    def gradebook(self):
+        """The gradebook, opened when it is first needed: by then the first submissions are being graded."""
+        open_quietly()
+        try:
+            register_release(self.stem, self.db_url)
+            return Gradebook(self.db_url)
+        except (OperationalError, ArgumentError, NoSuchModuleError, ImportError) as error:
+            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            raise CourseError(f"the gradebook could not be opened: {reason}") from None
+
+    @property
+    def session(self):
+        return self.gradebook.db
+
+    @cached_property
+    def release(self):
+        """The ids of the assignment and of its notebook."""
+        find = select(Assignment.id, ReleasedNotebook.id).join(ReleasedNotebook).where(Assignment.name == self.stem)
+        return self.session.execute(find).one()
+
+    @cached_property
+    def cells(self):
+        """The ids of the cells that carry points or ask for a solution, by kind and name."""
+        find = select(BaseCell.id, BaseCell.type, BaseCell.name).where(BaseCell.notebook_id == self.release[1])
+        return {(kind, name): cell for cell, kind, name in self.session.execute(find)}
+
+    @cached_property
+    def stored(self):
+        """The score of each learner who had one at the first look, dict[str, float]."""
+        rows = select(SubmittedAssignment.student_id, Grade.auto_score).select_from(SubmittedAssignment)
+        rows = rows.join(SubmittedNotebook).join(Grade).where(SubmittedAssignment.assignment_id == self.release[0])
+        scores = {}
+        for learner, score in self.session.execute(rows):
+            scores[learner] = scores.get(learner, 0.0) + (score or 0.0)
+        return scores
+
+    def store(self, learner, notebook, timestamp=None):
+        """Store the scores of a graded notebook, all of them or, if this is interrupted, none.
+
+        Args:
+            notebook: as `autograder.grading.grade.grade_notebook` leaves it.
+            timestamp: when it was handed in, in UTC without a zone; None leaves what is there.
+        """
+        grades, comments = [], []
+        scores = {cell["cell"]: cell["score"] for cell in notebook.metadata["autograder"]["cells"]}
+        for cell in notebook.cells:
+            about = cell.metadata.get("nbgrader", {})
+            if about.get("grade"):
+                grades.append({"of": self.cells["GradeCell", about["grade_id"]], "score": scores[about["grade_id"]]})
+            elif about.get("solution"):
+                remark = NO_RESPONSE if about.get("checksum") == compute_checksum(cell) else None
+                comments.append({"of": self.cells["SolutionCell", about["grade_id"]], "remark": remark})
+        sheet = self.sheet_of(learner, timestamp)
+        self.run(SET_GRADE, [{"sheet": sheet, **grade} for grade in grades])
+        self.run(SET_COMMENT, [{"sheet": sheet, **comment} for comment in comments])
+        self.session.commit()
+
+    def sheet_of(self, learner, timestamp):
+        """Return the id of a learner's notebook in the gradebook; where there is none, make it, with empty grades and comments."""
+        assignment, notebook = self.release
+        mine = {"assignment": assignment, "learner": learner}
+        sheet = self.session.execute(FIND_SHEET, mine).scalar()
+        if sheet is not None:
+            if timestamp is not None:
+                self.run(SET_TIMESTAMP, [{**mine, "timestamp": timestamp}])
+            return sheet
+        if self.session.execute(FIND_STUDENT, mine).scalar() is None:
+            self.run(insert(Student), [{"id": learner}])
+        submitted = new_uuid()
+        about = {"id": submitted, "assignment_id": assignment, "student_id": learner, "timestamp": timestamp}
+        self.run(insert(SubmittedAssignment), [about])
+        sheet = new_uuid()
+        about = {"id": sheet, "notebook_id": notebook, "assignment_id": submitted}
+        self.run(insert(SubmittedNotebook), [about])
+        for kind, table in (("GradeCell", Grade), ("SolutionCell", Comment)):
+            of = [cell for (each, _), cell in self.cells.items() if each == kind]
+            self.run(insert(table), [{"id": new_uuid(), "cell_id": cell, "notebook_id": sheet} for cell in of])
+        return sheet
+
+    def run(self, statement, rows):
+        """Run a statement for each of some rows, as one; there may be none."""
+        if rows:
+            self.session.connection().execute(statement, rows)
+
+
+def register_release(stem, db_url):
+    """Tell the gradebook of an assignment's cells and points, as the released notebook has them.
+
+    Raises:
+        CourseError: if there is no such chapter, or the gradebook holds submissions to a release with other cells.
+    """
+    if stem not in chapters() or not notebook_of(stem).exists():
+        raise CourseError(f"there is no released notebook for {stem!r}; `make notebooks` makes it")
+    with Gradebook(db_url) as gradebook:
+        gradebook.update_or_create_assignment(stem)
+    resources = {"nbgrader": {"notebook": stem, "assignment": stem, "db_url": db_url}}
+    saver = SaveCells()
+    try:
+        saver.preprocess(nbformat.read(notebook_of(stem), as_version=4), resources)
+    except RuntimeError:
+        raise CourseError(
+            f"the gradebook holds submissions to an earlier release of {stem}, with other exercises; "
+            "move autograder/gradebook.db aside and grade again"
+        ) from None
+
+
+def open_quietly():
+    """Keep nbgrader's warnings, of which none is a fault, to itself, and spare it a program that takes two seconds."""
+    warnings.filterwarnings("ignore", category=SAWarning)
+    nbgrader.api.get_alembic_version = version_of_tables
+
+
+def version_of_tables():
+    """Return the version that nbgrader notes in a fresh gradebook, as the program `alembic heads` prints it."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(nbgrader.__file__).parent / "alembic"))
+    return ScriptDirectory.from_config(config).get_current_head()

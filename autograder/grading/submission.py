@@ -1,0 +1,227 @@
+"""What a learner handed in, read without trusting it, and laid over the released notebook.
+
+The structure (cells, ids, points, order) comes from the release; from the learner come the sources of solution cells and of code cells
+that they added. A file that cannot be read becomes a blank notebook with the reason, and grading goes on.
+"""
+
+import copy
+import errno
+import hashlib
+import json
+import os
+import stat
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell
+
+from autograder.course import notebook_of
+from autograder.shared.wire import printable
+
+LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
+MOST_PARTS = 5_000_000  # lists and dictionaries in a notebook; each takes twenty times its text in memory
+LARGEST_SOURCE = 200_000  # characters in one cell
+MOST_CELLS = 1_000
+MISSING = "# This cell was missing from the notebook that was handed in."
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A notebook as it was handed in, reduced to the code that counts.
+
+    Args:
+        sha256: of the file's bytes; of nothing, if there was no file.
+        cells: (grade_id or None, source) of each code cell and each solution cell, in order.
+        problem: why nothing could be read, or None.
+        notes: remarks for the instructor.
+        known_as: the learning platform and its own number for the learner, "canvas 101" or "moodle 101", where their file's name has it.
+    """
+
+    sha256: str
+    cells: list[tuple[str | None, str]] = field(default_factory=list)
+    problem: str | None = None
+    notes: tuple[str, ...] = ()
+    known_as: str = ""
+
+    @classmethod
+    def unreadable(cls, reason, notes=()):
+        """Return a submission of which not even the bytes could be read."""
+        return cls(hashlib.sha256(b"").hexdigest(), problem=reason, notes=notes)
+
+
+def read_submission(path):
+    """Read a notebook that was handed in. Never raises: what is wrong with it stands in `problem`."""
+    path, notes = find_notebook(Path(path))
+    try:
+        content = read_bytes(path)
+    except (OSError, ValueError) as error:
+        return Submission.unreadable(str(error), notes)
+    return submission_of(path.name, content, notes)
+
+
+def submission_of(name, content, notes=()):
+    """Read the bytes of a file that was handed in under some name. Never raises, either."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    try:
+        return Submission(sha256, list(code_cells(content)), notes=notes)
+    except (ValueError, RecursionError) as error:
+        problem = (
+            f"{printable(name)} is not a notebook: {why_unreadable(error)}; "
+            "take a fresh copy, move your functions into it, and hand that in"
+        )
+        return Submission(sha256, problem=problem, notes=notes)
+
+
+def find_notebook(path):
+    """Return the notebook to read and remarks: where it has another name and is the only one, that one is meant."""
+    try:
+        others = [] if path.exists() or path.is_symlink() else sorted(path.parent.glob("*.ipynb"))
+    except OSError:  # a folder that may not be entered; why, `read_bytes` says
+        others = []
+    if len(others) == 1:
+        return others[0], (printable(f"handed in as {others[0].name}"),)
+    return path, ()
+
+
+def read_bytes(path):
+    """Return the bytes of a regular file of acceptable size.
+
+    Raises:
+        ValueError, OSError: with a sentence for the learner.
+    """
+    name = printable(path.name)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise ValueError(f"there was no {name} in what was handed in") from None
+    except OSError as error:
+        what = "is a link" if error.errno == errno.ELOOP else "could not be opened"
+        raise ValueError(f"{name} {what}; hand in the notebook itself") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{name} is not a file (a folder, a pipe or a device); hand in the notebook itself")
+        if status.st_size > LARGEST_NOTEBOOK:
+            limit = LARGEST_NOTEBOOK // 1_000_000
+            raise ValueError(
+                f"{name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and hand it in again"
+            )
+        if status.st_size == 0:
+            raise ValueError(f"{name} is empty (0 bytes); save the notebook and hand it in again")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST_NOTEBOOK)
+    finally:
+        os.close(descriptor)
+
+
+def code_cells(content, most=MOST_CELLS):
+    """Yield (grade_id or None, source) of the cells of a notebook that may hold a learner's code.
+
+    Args:
+        most: cells that are looked at; None for all.
+
+    Raises:
+        ValueError: if this is not a notebook of format 4.
+    """
+    if content.count(b"[") + content.count(b"{") > MOST_PARTS:
+        raise ValueError("it has millions of parts")
+    notebook = json.loads(content.decode("utf-8-sig"))
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise ValueError("it has no list of cells, as notebooks of format 4 have")
+    for cell in notebook["cells"][:most]:
+        if not isinstance(cell, dict):
+            continue
+        grade_id = grade_id_of(cell)
+        source = cell.get("source", "")
+        if isinstance(source, list):
+            source = "".join(line for line in source if isinstance(line, str))
+        if isinstance(source, str) and (cell.get("cell_type") == "code" or grade_id):
+            yield grade_id, source[:LARGEST_SOURCE].encode("utf-8", "replace").decode("utf-8")
+
+
+def why_unreadable(error):
+    """Say in a few words why a file's content is no notebook."""
+    match error:
+        case json.JSONDecodeError():
+            return f"its JSON breaks off or is damaged in line {error.lineno}, column {error.colno}"
+        case UnicodeDecodeError():
+            return f"it is not text in UTF-8 (byte {error.start})"
+        case RecursionError():
+            return "it is nested too deeply"
+        case _:
+            return str(error)[:200]
+
+
+def grade_id_of(cell):
+    """Return a cell's nbgrader id, or None."""
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    return grade_id if isinstance(grade_id, str) else None
+
+
+def rebuild(stem, submission):
+    """Lay what a learner wrote over the released notebook of a chapter.
+
+    Returns:
+        the notebook to grade: the release's cells with the learner's solutions, and the learner's own code cells between them.
+    """
+    release = copy.deepcopy(released(stem))
+    notebook = copy.deepcopy(release)
+    if submission.problem is None:
+        solutions, extras = sort_out(release, submission.cells)
+        notebook.cells = []
+        for index, cell in enumerate([None, *release.cells]):
+            if cell is not None:
+                if is_solution(cell):
+                    cell.source = solutions.get(cell.metadata.nbgrader.grade_id, MISSING)
+                notebook.cells.append(cell)
+            notebook.cells += [new_code_cell(source, id=f"extra-{number}") for number, source in extras.get(index, [])]
+    about = {"notebook": submission.sha256, "problem": submission.problem, "notes": list(submission.notes)}
+    notebook.metadata["autograder"] = nbformat.from_dict({**about, "known_as": submission.known_as})
+    return notebook
+
+
+@cache
+def released(stem):
+    """Return a chapter's released notebook."""
+    return nbformat.read(notebook_of(stem), as_version=4)
+
+
+def sort_out(release, cells):
+    """Tell a learner's solutions from the code cells that they added.
+
+    Returns:
+        solutions: source by grade_id. Of cells with one id the last counts; the others stay as added cells.
+        extras: lists of (number, source) by the place of the released cell that they follow, counted from 1; 0 is the top.
+    """
+    places = {
+        cell.metadata.nbgrader.grade_id: place
+        for place, cell in enumerate(release.cells, 1)
+        if "nbgrader" in cell.metadata
+    }
+    given = {
+        cell.source: place
+        for place, cell in enumerate(release.cells, 1)
+        if cell.cell_type == "code" and "nbgrader" not in cell.metadata
+    }
+    wanted = {cell.metadata.nbgrader.grade_id for cell in release.cells if is_solution(cell)}
+    last = {grade_id: index for index, (grade_id, _) in enumerate(cells)}
+    solutions, extras, place = {}, {}, 0
+    for index, (grade_id, source) in enumerate(cells):
+        if grade_id in places and last[grade_id] == index:
+            place = places[grade_id]
+            if grade_id in wanted:
+                solutions[grade_id] = source
+        elif source in given:
+            place = given[source]
+        elif grade_id not in places or grade_id in wanted:
+            extras.setdefault(place, []).append((index, source))
+    return solutions, extras
+
+
+def is_solution(cell):
+    """Return whether a released cell is one that the learner completes."""
+    return cell["metadata"].get("nbgrader", {}).get("solution", False)

@@ -1,0 +1,55 @@
+"""Each learner's feedback page, straight from the graded notebook: the template of `nbgrader generate_feedback`, without its database."""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+
+from autograder.reporting.likeness import stubs
+from autograder.shared.wire import unmasked
+
+TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+NO_RESPONSE = "No response."  # how nbgrader says that a cell is as it was released
+
+
+def feedback_page(learner, stem, notebook):
+    """Return a learner's page as HTML, in which whatever they wrote or printed is text.
+
+    Args:
+        learner: their name, as the folder of the submission has it.
+        stem: the chapter.
+        notebook: the graded notebook, as a dictionary or NotebookNode; it is not changed.
+    """
+    outcomes = {outcome["cell"]: outcome for outcome in notebook["metadata"]["autograder"]["cells"]}
+    about = {
+        "notebook": stem,
+        "student": learner,
+        "score": sum(outcome["score"] for outcome in outcomes.values()),
+        "max_score": sum(outcome["points"] for outcome in outcomes.values()),
+        "late_penalty": 0,
+    }
+    cells = [as_returned(cell, stem, outcomes, notebook) for cell in notebook["cells"]]
+    shown = {"metadata": notebook["metadata"], "cells": cells}
+    return environment().get_template("course_feedback/index.html.j2").render(nb=shown, resources={"nbgrader": about})
+
+
+def as_returned(cell, stem, outcomes, notebook):
+    """Return a cell with what nbgrader takes from its gradebook: the score of a graded cell, the comment on a solution."""
+    nbgrader = cell["metadata"].get("nbgrader")
+    if not nbgrader:
+        return cell
+    name, more = nbgrader.get("grade_id"), {}
+    if name in outcomes:
+        more = {"score": outcomes[name]["score"], "points": outcomes[name]["points"]}
+    elif nbgrader.get("solution"):
+        untouched = cell["source"] == stubs(stem).get(name) and not notebook["metadata"]["autograder"].get("problem")
+        more = {"comment": NO_RESPONSE if untouched else None}
+    return {**cell, "metadata": {**cell["metadata"], "nbgrader": {**nbgrader, **more}}}
+
+
+@cache
+def environment():
+    """Return the templates' environment: everything that they show is escaped."""
+    made = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    made.filters["unmasked"] = lambda value: unmasked(str(value))
+    return made

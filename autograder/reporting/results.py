@@ -1,0 +1,235 @@
+"""What grading a class found, for its instructor: a page, a table, and the forms that Canvas and Moodle import.
+
+Everything is made of the graded notebooks, each of which is read once and then let go: a class of thousands needs no more memory than its
+scores.
+"""
+
+import json
+import os
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from autograder.authoring.exercise import load_exercises
+from autograder.course import AUTOGRADED, FEEDBACK
+from autograder.grading.whole_files import write_whole
+from autograder.reporting.csv_files import canvas_csv, moodle_csv, scores_csv
+from autograder.reporting.flags import Flag, flags_of
+from autograder.reporting.instructor_page import report_page
+from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of, stubs
+from autograder.shared.wire import printable
+
+
+@dataclass
+class Result:
+    """One learner's graded notebook, reduced to what a report needs.
+
+    Args:
+        learner: the name of their folder.
+        scores, points_by_exercise: by exercise.
+        seconds: how long grading took.
+        sandbox: "bubblewrap", "none", or "" where nothing was run.
+        file: SHA-256 of what was handed in.
+        graded: when, as an ISO time, or "".
+        beliefs: exercise -> the misconceptions that were recognised.
+        missed: exercise -> (title, hidden) of the cases that failed, where others passed.
+        untouched: the exercises that were left as they came.
+        prints: exercise -> `autograder.reporting.likeness.Print`.
+        flags: remarks for human eyes.
+        known_as: see `autograder.grading.submission.Submission`.
+    """
+
+    learner: str
+    scores: dict
+    points_by_exercise: dict
+    seconds: float
+    sandbox: str
+    file: str
+    graded: str
+    unread: bool
+    beliefs: dict
+    missed: dict
+    untouched: set
+    prints: dict
+    flags: list[Flag] = field(default_factory=list)
+    known_as: str = ""
+
+    def number_on(self, platform):
+        """Return a learning platform's own number for the learner, or "" where it is not known."""
+        return self.known_as.removeprefix(f"{platform} ") if self.known_as.startswith(platform) else ""
+
+    @property
+    def total(self):
+        return round(sum(self.scores.values()), 2)
+
+    @property
+    def points(self):
+        return sum(self.points_by_exercise.values())
+
+    @property
+    def remarks(self):
+        """How many flags there are, but for the missing sandbox, which has a column of its own."""
+        return sum(flag.kind != "unsandboxed" for flag in self.flags)
+
+
+def read_graded(stem, autograded=AUTOGRADED, remark=None):
+    """Yield (learner, notebook) for each graded notebook of a chapter, one at a time, by name.
+
+    Where a record does not say when it was made, `graded` becomes the time of its file.
+
+    Args:
+        stem: the chapter.
+        autograded: the folder that holds `<learner>/<stem>/<stem>.ipynb`.
+        remark: called with a sentence about each file that is skipped; by default it is printed on stderr.
+    """
+    remark = remark or (lambda sentence: print(sentence, file=sys.stderr))
+    folder = Path(autograded)
+    for learner in sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else ():
+        path = folder / learner / stem / f"{stem}.ipynb"
+        if not path.exists():
+            continue
+        name = printable(f"{learner}/{stem}/{stem}.ipynb")
+        try:
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            remark(f"{name} is left out of the report: it cannot be read ({type(error).__name__})")
+            continue
+        if not is_graded(notebook):
+            remark(f"{name} is left out of the report: this grader has not graded it")
+            continue
+        when = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+        notebook["metadata"]["autograder"].setdefault("graded", when)
+        yield learner, joined(notebook)
+
+
+def joined(notebook):
+    """Return a notebook with its texts in one piece each; on disk they are lists of lines. It is changed in place."""
+    for cell in notebook["cells"]:
+        for part, key in [(cell, "source"), *((output, "text") for output in cell.get("outputs", ()))]:
+            if isinstance(part.get(key), list):
+                part[key] = "".join(part[key])
+    return notebook
+
+
+def is_graded(notebook):
+    """Return whether a notebook carries the record that `autograder.grading.grade` writes, whole."""
+    try:
+        outcomes = notebook["metadata"]["autograder"]["cells"]
+        kept = {"cell", "exercise", "points", "score", "cases"}
+        return bool(notebook["cells"]) and bool(outcomes) and all(kept <= outcome.keys() for outcome in outcomes)
+    except (KeyError, TypeError, AttributeError):
+        return False
+
+
+def result_of(learner, stem, notebook, shortcuts):
+    """Reduce a graded notebook to what a report needs.
+
+    Args:
+        shortcuts: exercise -> names of library functions that do what it asks to write.
+    """
+    record = notebook["metadata"]["autograder"]
+    scores, points, beliefs, cases = defaultdict(float), defaultdict(float), defaultdict(set), defaultdict(list)
+    for outcome in record["cells"]:
+        name = outcome["exercise"]
+        scores[name] += outcome["score"]
+        points[name] += outcome["points"]
+        for case in outcome["cases"]:
+            cases[name].append((case["title"], outcome["cell"].startswith("hidden_"), case["passed"]))
+            if case.get("misconception"):
+                beliefs[name].add(case["misconception"])
+    released = stubs(stem)
+    untouched = {
+        name
+        for cell in notebook["cells"]
+        if (name := cell["metadata"].get("nbgrader", {}).get("grade_id")) in released
+        and cell["source"] == released[name]
+    }
+    answered = {name for name, all_of_it in cases.items() if any(passed for _, _, passed in all_of_it)}
+    prints = {} if record.get("problem") else prints_of(stem, notebook)
+    return Result(
+        learner=learner,
+        scores={name: round(score, 2) for name, score in scores.items()},
+        points_by_exercise=dict(points),
+        seconds=float(record.get("seconds", 0)),
+        sandbox=str(record.get("sandbox", "")),
+        file=str(record.get("notebook", "")),
+        graded=str(record.get("graded", "")),
+        unread=bool(record.get("problem")),
+        beliefs=dict(beliefs),
+        missed={name: [case[:2] for case in cases[name] if not case[2]] for name in answered},
+        untouched=set() if record.get("problem") else untouched,
+        prints=prints,
+        flags=[*flags_of(stem, notebook, shortcuts), *flags_of_reference(stem, prints)],
+        known_as=str(record.get("known_as", "")),
+    )
+
+
+def results_of(stem, graded):
+    """Reduce a class to its results, with the remarks that only a comparison gives.
+
+    Args:
+        graded: iterable of (learner, notebook).
+    """
+    shortcuts = {name: exercise.shortcuts for name, exercise in load_exercises(stem).items()}
+    results = [result_of(learner, stem, notebook, shortcuts) for learner, notebook in graded]
+    more = flags_of_class(
+        stem,
+        prints={each.learner: each.prints for each in results},
+        files={each.learner: each.file for each in results},
+        seconds={each.learner: each.seconds for each in results if not each.unread},
+    )
+    for each in results:
+        each.flags += more.get(each.learner, [])
+    return results
+
+
+def write_report(stem, graded, folder, autograded=AUTOGRADED, feedback=FEEDBACK):
+    """Write an instructor's report about a chapter.
+
+    Args:
+        stem: the chapter.
+        graded: iterable of (learner, notebook), as `read_graded` yields them.
+        folder: gets `<stem>/report.html`, `scores.csv`, `canvas.csv` and `moodle.csv`.
+        autograded, feedback: where the page's links lead: `<learner>/<stem>/<stem>.ipynb` and `.html` below these.
+
+    Returns:
+        list[Path]: the four files.
+    """
+    results = results_of(stem, graded)
+    exercises = points_of(results)
+    place = Path(folder) / stem
+    texts = {
+        "report.html": report_page(stem, results, exercises, links_from(place, stem, autograded, feedback)),
+        "scores.csv": scores_csv(results, exercises),
+        "canvas.csv": canvas_csv(results, exercises, stem),
+        "moodle.csv": moodle_csv(results, exercises, stem),
+    }
+    place.mkdir(parents=True, exist_ok=True)
+    return [write_whole(place / name, text) for name, text in texts.items()]
+
+
+def points_of(results):
+    """Return the points of each exercise, in the notebook's order."""
+    points = {}
+    for result in results:
+        points.update(result.points_by_exercise)
+    return points
+
+
+def links_from(place, stem, autograded, feedback):
+    """Return a function from a learner to the addresses of their page and notebook, relative to the report."""
+
+    def beginning(folder):
+        relative = Path(os.path.relpath(folder, place)).as_posix()
+        return quote(relative if relative.startswith(".") else f"./{relative}")
+
+    to_feedback, to_notebook = beginning(feedback), beginning(autograded)
+
+    def links(learner):
+        name = quote(os.fsencode(learner), safe="")
+        return f"{to_feedback}/{name}/{stem}/{stem}.html", f"{to_notebook}/{name}/{stem}/{stem}.ipynb"
+
+    return links

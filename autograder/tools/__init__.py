@@ -1,0 +1,1 @@
+"""Commands beside grading: a learner's own copies, the demo, the bench."""

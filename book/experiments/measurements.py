@@ -1,0 +1,122 @@
+"""Results of runs that take longer than a page may: read from `book/measured`, where the commands that made them left them.
+
+`ingredients.json` is written, and described, by `solutions.translator.measure.ingredients`. `runs.json` is a list with one dict for each long run,
+written by `python -m solutions.translator evaluate --record`:
+
+- `text`: what was translated, such as "Multi30k, English-German";
+- `command`: the whole command line;
+- `hardware`, `date`, `torch`: on what, when, and with which version;
+- `weights`: parameters of the model;
+- `steps`, `seconds`: of training;
+- `sentences`: of the test;
+- `bleu_greedy`, `bleu_beam_5`, `chrf`: from 0 to 100: greedy decoding, beam search with 5 hypotheses, and chrF of the latter;
+- `signature`: sacreBLEU's, of the BLEU scores;
+- `remark`, perhaps: what a reader must know to judge the row, such as how many settings were tried and whether the test was in sight;
+- `samples`, perhaps: translations from good to bad, each with `source`, `reference`, `translation` and its own `chrf`.
+
+A key that is missing, or null, stays empty in the table. Where a file is missing, nothing was measured yet.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from IPython.display import Markdown
+
+FOLDER = Path(__file__).resolve().parents[1] / "measured"
+NOTHING = "–"
+
+
+def load(name):
+    """Return what a file of `book/measured` holds, or None where there is none."""
+    path = FOLDER / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def by_ingredient(measured, score="exact"):
+    """Return dict: variant of the recipe -> its scores, one a seed."""
+    groups = {}
+    for run in measured["runs"]:
+        groups.setdefault(run["ingredient"], []).append(run[score])
+    return groups
+
+
+def clearly_worse(groups, baseline):
+    """Return the variants whose best seed is below the worst seed of the baseline."""
+    return [name for name, scores in groups.items() if max(scores) < min(groups[baseline])]
+
+
+def ingredients_table(measured):
+    """Return the table of all variants: mean and range of the exact translations and of the validation loss."""
+    exact, loss = (by_ingredient(measured, score) for score in ("exact", "loss"))
+    rows = [(name, spread(exact[name], 100, 1, " %"), spread(loss[name], 1, 2)) for name in exact]
+    return table(("recipe", "exactly right", "validation loss"), rows)
+
+
+def runs_table(runs):
+    """Return the table of the long runs, with their commands below it; one sentence where there are none."""
+    if not runs:
+        return Markdown("*No runs measured yet.*")
+    heads = ("text", "weights", "training", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5")
+    rows = [
+        (
+            run.get("text") or NOTHING,
+            shown(run.get("weights"), "{:,}"),
+            duration(run.get("seconds")),
+            *(shown(run.get(name), "{:.1f}") for name in ("bleu_greedy", "bleu_beam_5", "chrf")),
+        )
+        for run in runs
+    ]
+    how = "\n\n".join(map(made_by, runs))
+    return Markdown(
+        f"{table(heads, rows).data}\n\n::::{{admonition}} What made each row\n:class: dropdown\n\n{how}\n::::"
+    )
+
+
+def samples_table(runs, text):
+    """Return the kept translations of a text, from good to bad; one sentence where there are none."""
+    samples = next((run["samples"] for run in runs or () if run["text"] == text and "samples" in run), None)
+    if not samples:
+        return Markdown("*No samples kept yet.*")
+    rows = [
+        (f"{each['chrf']:.0f}", *(cell(each[name]) for name in ("source", "reference", "translation")))
+        for each in samples
+    ]
+    return table(("chrF", "English", "reference", "translation"), rows)
+
+
+def cell(text):
+    """Write a sentence so that nothing in it is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+-.!|$~" else c for c in text)
+
+
+def made_by(run):
+    """Say how a run was made."""
+    said = f"**{run.get('text') or NOTHING}**, {run.get('hardware') or NOTHING}, {run.get('date') or NOTHING}:"
+    lines = "\n".join(filter(None, (run.get("command"), run.get("signature"))))
+    parts = [said, f"```text\n{lines}\n```" if lines else "", run.get("remark", "")]
+    return "\n\n".join(filter(None, parts))
+
+
+def table(heads, rows):
+    """Return a table in Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return Markdown("\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines))
+
+
+def spread(numbers, factor, digits, unit=""):
+    """Write a mean with its range: "97.1 % (96.2 to 98.0)"."""
+    low, mean, high = (f"{factor * number:.{digits}f}" for number in (min(numbers), np.mean(numbers), max(numbers)))
+    return f"{mean}{unit} ({low} to {high})"
+
+
+def shown(number, form):
+    """Write a number, or nothing."""
+    return NOTHING if number is None else form.format(number)
+
+
+def duration(seconds):
+    """Write seconds as people do."""
+    if seconds is None:
+        return NOTHING
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,192 @@
+"""What the book serves beside its pages: packages that its scripts use, and the trained translator.
+
+Small packages are kept in git, in `book/_static/vendor`. What is too large for that comes into `_build/static`: as an extension of
+Sphinx (`_config.yml` names it) this fills that folder before each build and adds it to the static files. Without a network a package
+that is not there yet is left out, and without a trained translator its model; the page that wants them then says so.
+
+    python -m book.sphinx_ext.assets            fill `_build/static`, as a build does
+    python -m book.sphinx_ext.assets newest     say which versions npm has, with what is to be pinned here
+    python -m book.sphinx_ext.assets vendor     bring all packages to the versions that are pinned here
+"""
+
+import base64
+import hashlib
+import io
+import json
+import shutil
+import sys
+import tarfile
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STATIC = ROOT / "_build" / "static"
+KEPT_IN_GIT = ROOT / "book" / "_static"
+TRAINED = ROOT / "_build" / "translator"  # where `make demo` trains
+MODEL = "translator-model"
+SECONDS = 60  # for a package to come
+
+
+@dataclass(frozen=True)
+class Package:
+    """Files of a package on npm.
+
+    Args:
+        name, version: as npm knows it.
+        sha512: of its archive, in base 64, as npm's registry gives it.
+        licence: its SPDX name.
+        files: paths in the archive, below `package/` and the folder.
+        folder: in the archive; paths below it are kept.
+    """
+
+    name: str
+    version: str
+    sha512: str
+    licence: str
+    files: tuple[str, ...]
+    folder: str = "."
+
+    @property
+    def url(self):
+        """Return where the archive is."""
+        return f"https://registry.npmjs.org/{self.name}/-/{self.name.split('/')[-1]}-{self.version}.tgz"
+
+
+FETCHED = {  # folder below `vendor/` -> what it holds; too large for git
+    "onnxruntime": Package(
+        "onnxruntime-web",
+        "1.30.0",
+        "q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ==",
+        "MIT",
+        ("ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"),
+        folder="dist",
+    ),
+}
+FONTS = ("AMS-Regular", "Calligraphic-Bold", "Calligraphic-Regular", "Fraktur-Bold", "Fraktur-Regular", "Main-Bold")
+FONTS += ("Main-Italic", "Main-Regular", "Math-BoldItalic", "Math-Italic", "Math-Regular", "SansSerif-Bold")
+FONTS += ("SansSerif-Italic", "SansSerif-Regular", "Script-Regular", "Size1-Regular", "Size2-Regular", "Size3-Regular")
+FONTS += ("Size4-Regular", "Typewriter-Regular", "Vector-Bold", "Vector-Regular")
+KEPT = {  # the same, kept in git: the book is built without a network too
+    "mathjax": Package(
+        "mathjax",
+        "3.2.2",
+        "Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
+        "Apache-2.0",
+        (  # in parts: the file that has them all is half as large again, most of it a menu
+            *("startup.js", "core.js", "input/tex.js", "output/chtml.js", "output/chtml/fonts/tex.js"),
+            "a11y/assistive-mml.js",
+            *(f"output/chtml/fonts/woff-v2/MathJax_{font}.woff" for font in FONTS),
+            "output/chtml/fonts/woff-v2/MathJax_Zero.woff",
+        ),
+        folder="es5",
+    ),
+}
+
+
+def prepare(static=STATIC, trained=TRAINED, packages=FETCHED):
+    """Fill a folder with all that can be had; return sentences about what cannot.
+
+    Args:
+        static: the folder.
+        trained: a finished run of the translator.
+        packages: see `FETCHED`.
+    """
+    static.mkdir(parents=True, exist_ok=True)
+    missing = []
+    for folder, package in packages.items():
+        try:
+            fetch(package, static / "vendor" / folder)
+        except OSError as error:
+            missing.append(f"{package.name} {package.version} could not be fetched ({error})")
+    model = static / MODEL
+    weights = trained / "model.safetensors"
+    if not weights.exists():
+        missing.append("there is no trained translator; `make demo` trains one")
+    elif not model.exists() or model.stat().st_mtime < weights.stat().st_mtime:
+        export_model(trained, model)
+    return missing
+
+
+def fetch(package, folder):
+    """Put a package's files into a folder, unless they are there.
+
+    Raises:
+        OSError: if the archive cannot be fetched.
+        ValueError: if it is not the one that was pinned.
+    """
+    note = folder / "VERSION"
+    told = "\n".join([f"{package.name} {package.version}, {package.licence}", package.url, *package.files, ""])
+    if note.exists() and note.read_text() == told:
+        return
+    with urllib.request.urlopen(package.url, timeout=SECONDS) as answer:
+        content = answer.read()
+    if base64.b64encode(hashlib.sha512(content).digest()).decode() != package.sha512:
+        raise ValueError(f"{package.url} is not what was pinned: its SHA-512 is another; is the version right?")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        for path in package.files:
+            name = (Path("package") / package.folder / path).as_posix()
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(archive.extractfile(name).read())
+    note.write_text(told)
+
+
+def export_model(trained, folder):
+    """Write the trained translator's files for a browser into a folder, all of them or none."""
+    from solutions.translator.export_onnx import export
+    from solutions.translator.runs import FinishedRun
+
+    unfinished = folder.with_name(f".{folder.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    export(FinishedRun(trained, "cpu"), unfinished)
+    shutil.rmtree(folder, ignore_errors=True)
+    unfinished.rename(folder)
+
+
+def setup(app):
+    """Be an extension of Sphinx."""
+    app.connect("config-inited", add_static_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def add_static_files(app, config):
+    """Prepare the folder, and have it copied with the other static files."""
+    for sentence in prepare():
+        print(f"book: {sentence}")
+    config.html_static_path.append(str(STATIC))
+
+
+def vendor():
+    """Bring every package to its pinned version; licences stay, for they are no part of it.
+
+    Raises:
+        OSError: if an archive cannot be fetched.
+        ValueError: if it is not the one that was pinned.
+    """
+    for static, packages in ((STATIC, FETCHED), (KEPT_IN_GIT, KEPT)):
+        for folder, package in packages.items():
+            fetch(package, static / "vendor" / folder)
+
+
+def newest():
+    """Return a line for each package: the pinned version, and the newest with its SHA-512."""
+    lines = []
+    for package in (FETCHED | KEPT).values():
+        with urllib.request.urlopen(f"https://registry.npmjs.org/{package.name}/latest", timeout=SECONDS) as answer:
+            about = json.load(answer)
+        sha512 = about["dist"]["integrity"].removeprefix("sha512-")
+        lines.append(f"{package.name}: {package.version} is pinned, {about['version']} is the newest, {sha512}")
+    return lines
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["vendor"]:
+            vendor()
+        case ["newest"]:
+            print(*newest(), sep="\n")
+        case _:
+            for line in prepare():
+                print(line, file=sys.stderr)

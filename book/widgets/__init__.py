@@ -1,0 +1,1 @@
+"""What drives an explorer from a learner's notebook."""

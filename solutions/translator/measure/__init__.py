@@ -1,0 +1,1 @@
+"""What a trained translator is worth, and what it cost."""

@@ -1,0 +1,309 @@
+"""`make bench`, training part: ours beside `torch.nn.Transformer` and beside the textbook's way, at equal size and batch, in one run.
+
+All take the same steps in turn, so that a slow minute of the machine strikes all; the figures that matter are ratios.
+"""
+
+import argparse
+import math
+import multiprocessing
+import re
+import statistics
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from solutions.ch08_encoder_decoder import Transformer, sinusoidal_positions
+from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
+from solutions.translator.corpus import generate as corpus
+from solutions.translator.data.batches import Batches
+from solutions.translator.data.text import clean, read_pairs
+from solutions.translator.data.tokenizer import BOS, PAD, Tokenizer
+from solutions.translator.decoding import Cached, Uncached
+from solutions.translator.model import Translator
+
+VOCAB, D_MODEL, HEADS, LAYERS, D_FF, DROPOUT = 8000, 256, 4, 3, 1024, 0.1
+BATCH, LENGTH = 64, 32
+FILLS = {"full": 1.0, "62 % filled": 0.62}
+ROUNDS = 7
+STEPS = 24  # on real text
+DECODED = (32, 128)  # sentences, words of each
+SIZE = {
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "num_encoder_layers": LAYERS,
+    "num_decoder_layers": LAYERS,
+    "d_ff": D_FF,
+    "dropout": DROPOUT,
+}
+
+
+class Stock(nn.Module):
+    """What one writes around `torch.nn.Transformer`: embeddings, positions, masks and the scores of all positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.src_embedding, self.tgt_embedding = nn.Embedding(VOCAB, D_MODEL), nn.Embedding(VOCAB, D_MODEL)
+        self.transformer = nn.Transformer(D_MODEL, HEADS, LAYERS, LAYERS, D_FF, DROPOUT, batch_first=True)
+        self.generator, self.dropout = nn.Linear(D_MODEL, VOCAB), nn.Dropout(DROPOUT)
+
+    def embed(self, ids, embedding):
+        x = embedding(ids) * math.sqrt(D_MODEL)
+        return self.dropout(x + sinusoidal_positions(ids.shape[1], D_MODEL, x.dtype, x.device))
+
+    def forward(self, src, tgt):
+        """Score every word at every position: (batch, tgt_len, vocab_size)."""
+        mask = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1], device=tgt.device).isinf()
+        padding = {
+            "src_key_padding_mask": src == PAD,
+            "memory_key_padding_mask": src == PAD,
+            "tgt_key_padding_mask": tgt == PAD,
+        }
+        x = self.transformer(
+            self.embed(src, self.src_embedding), self.embed(tgt, self.tgt_embedding), tgt_mask=mask, **padding
+        )
+        return self.generator(x)
+
+
+def ours_loss(model, src, target):
+    tgt, expected = teacher_forcing_pair(target)
+    return model.loss(src, tgt, expected, 0.1) / (expected != PAD).sum()
+
+
+def stock_loss(model, src, target):
+    tgt, expected = teacher_forcing_pair(target)
+    logits = model(src, tgt).flatten(0, 1)
+    return functional.cross_entropy(logits, expected.flatten(), ignore_index=PAD, label_smoothing=0.1)
+
+
+def textbook_loss(model, src, target):
+    tgt, expected = teacher_forcing_pair(target)
+    return label_smoothed_loss(model(src, tgt), expected, PAD, 0.1)
+
+
+MAKERS = {
+    "ours": (lambda: Translator(VOCAB, VOCAB, **SIZE), ours_loss, True),
+    "nn.Transformer": (Stock, stock_loss, False),
+    "textbook": (lambda: Transformer(VOCAB, VOCAB, **SIZE), textbook_loss, False),
+}  # how it is made, its loss, whether its optimiser is fused
+
+
+class Runner:
+    """One way to train: a model, its loss, its optimiser, its precision."""
+
+    def __init__(self, name, precision, device):
+        make, self.loss, fused = MAKERS[name]
+        torch.manual_seed(0)
+        self.model = make().to(device).train()
+        options = {"fused": True} if fused else {}
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, betas=(0.9, 0.98), **options)
+        self.bfloat16, self.device = precision == "bf16", device
+
+    def step(self, src, target):
+        """Make one update."""
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+            loss = self.loss(self.model, src, target)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return loss.detach()
+
+
+def batch(fill, device, seed=0):
+    """Return a batch of which so large a part is words, the rest padding."""
+    rng = torch.Generator().manual_seed(seed)
+    src = torch.randint(4, VOCAB, (BATCH, LENGTH), generator=rng)
+    target = torch.randint(4, VOCAB, (BATCH, LENGTH + 1), generator=rng)
+    target[:, 0] = BOS
+    if fill < 1:
+        lengths = torch.linspace(2 * fill - 1, 1, BATCH).mul(LENGTH).round().long().clamp(min=1)
+        src[torch.arange(LENGTH) >= lengths[:, None]] = PAD
+        target[torch.arange(LENGTH + 1) >= lengths[:, None] + 1] = PAD
+    return src.to(device), target.to(device)
+
+
+def synchronised(device):
+    """Return the time once everything that was asked of the device is done."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def timed(device, function, *arguments):
+    """Return how many seconds a call takes."""
+    started = synchronised(device)
+    function(*arguments)
+    return synchronised(device) - started
+
+
+def bench_training(device, rounds=ROUNDS):
+    """Measure tokens a second of all ways, and print the table."""
+    peak = {"fp32": peak_flops(device, torch.float32), "bf16": peak_flops(device, torch.bfloat16)}
+    print(
+        "\nTraining: batch 64, length 32, d_model 256, 3+3 layers, vocabulary 8,000, dropout 0.1; words of both sides a second"
+    )
+    print(
+        "  one matrix product reaches "
+        + ", ".join(f"{value / 1e9:,.0f} GFLOP/s in {name}" for name, value in peak.items())
+    )
+    ways = [(name, precision) for precision in ("fp32", "bf16") for name in MAKERS]
+    runners = {way: Runner(*way, device) for way in ways}
+    for label, fill in FILLS.items():
+        src, target = batch(fill, device)
+        words = int((src != PAD).sum() + (target[:, 1:] != PAD).sum())
+        seconds = {way: [] for way in ways}
+        for number in range(rounds + 1):
+            for way, runner in runners.items():
+                taken = timed(device, runner.step, src, target)
+                if number:  # the first one warms up
+                    seconds[way].append(taken)
+        print(f"  {label}")
+        for way in ways:
+            middle = statistics.median(seconds[way])
+            base = seconds["nn.Transformer", "fp32"]
+            ratio = statistics.median(one / other for one, other in zip(base, seconds[way], strict=True))
+            part = flops() / middle / peak[way[1]] if fill == 1 else None
+            share = f", {part:.0%} of the peak" if part else ""
+            print(
+                f"    {way[0]:15} {way[1]}  {words / middle:>10,.0f}   {ratio:5.2f} times nn.Transformer in fp32{share}"
+            )
+
+
+def bench_batches(device, pairs, label, steps=STEPS):
+    """Measure ours with sentences of one length together beside nn.Transformer with mixed ones, as many tokens a batch, and print it.
+
+    Args:
+        pairs: of real sentences.
+        label: what they are.
+    """
+    tokenizer = Tokenizer.byte_pairs([sentence for pair in pairs for sentence in pair], VOCAB)
+    ids = [tokenizer.encode([pair[side] for pair in pairs]) for side in (0, 1)]
+    batches = {
+        bucketed: Batches(*ids, BATCH * LENGTH, bucketed=bucketed, round_to=8 if bucketed else 1)
+        for bucketed in (True, False)
+    }
+    print(f"\n{label}: {len(pairs):,} pairs, batches of at most {BATCH * LENGTH:,} tokens")
+    print(f"  by length, {batches[True].fill():.0%} of a batch are words; mixed, {batches[False].fill():.0%}")
+    ways = {
+        "ours, by length": (Runner("ours", "fp32", device), True),
+        "ours, by length, bf16": (Runner("ours", "bf16", device), True),
+        "nn.Transformer, mixed": (Runner("nn.Transformer", "fp32", device), False),
+        "nn.Transformer, by length": (Runner("nn.Transformer", "fp32", device), True),
+    }
+    seconds, words = ({name: [] for name in ways} for _ in range(2))
+    for number in range(steps + 2):
+        for name, (runner, bucketed) in ways.items():
+            indices = batches[bucketed].epoch(0)[number]
+            src, target = (each.to(device) for each in batches[bucketed].tensors(indices))
+            taken = timed(device, runner.step, src, target)
+            if number > 1:  # the first ones warm up
+                seconds[name].append(taken)
+                words[name].append(int((src != PAD).sum() + (target[:, 1:] != PAD).sum()))
+    rates = {name: sum(words[name]) / sum(seconds[name]) for name in ways}
+    for name, rate in rates.items():
+        print(f"    {name:26}{rate:>10,.0f}   {rate / rates['nn.Transformer, mixed']:5.2f} times nn.Transformer, mixed")
+
+
+def flops():
+    """Return the multiplications and additions of one training step on a full batch: three times those of the forward pass."""
+    tokens = BATCH * LENGTH
+    encoder = LAYERS * (4 * D_MODEL**2 + 2 * D_MODEL * D_FF + 2 * LENGTH * D_MODEL)
+    decoder = LAYERS * (8 * D_MODEL**2 + 2 * D_MODEL * D_FF + 4 * LENGTH * D_MODEL)
+    return 3 * 2 * tokens * (encoder + decoder + D_MODEL * VOCAB)
+
+
+def peak_flops(device, dtype, size=4096, rounds=4):
+    """Return the multiplications and additions a second of one large matrix product."""
+    size = size if device.type == "cuda" else size // 2
+    one, other = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
+    one @ other
+    return 2 * size**3 / min(timed(device, torch.matmul, one, other) for _ in range(rounds))
+
+
+def bench_decoding(device, rounds=3):
+    """Measure greedy decoding of fixed length with and without a cache, and print it."""
+    sentences, words = DECODED
+    torch.manual_seed(0)
+    model = Translator(VOCAB, VOCAB, **SIZE).to(device).eval()
+    src = torch.randint(4, VOCAB, (sentences, LENGTH), device=device)
+
+    def write(writer):
+        with torch.no_grad():
+            next_word, ids = writer(), torch.full((sentences,), BOS, device=device)
+            for _ in range(words):
+                ids = next_word.advance(ids).argmax(dim=-1)
+
+    ways = {"with": partial(Cached, model, src, words + 1), "without": partial(Uncached, model, src)}
+    seconds = {name: [timed(device, write, way) for _ in range(rounds)] for name, way in ways.items()}
+    with_cache, without = (statistics.median(seconds[name]) for name in ways)
+    print(f"\nDecoding: {sentences} sentences, {words} words each")
+    rates = [f"{sentences * words / each:,.0f}" for each in (with_cache, without)]
+    print(f"  with a cache {rates[0]} words a second, without {rates[1]}: {without / with_cache:.1f} times as fast")
+
+
+def memory_of(name, precision):
+    """Return the bytes that a process takes at its largest while it makes three steps, beyond what it took before."""
+    device = torch.device("cpu")
+    before = held("VmRSS")
+    runner, (src, target) = Runner(name, precision, device), batch(1.0, device)
+    for _ in range(3):
+        runner.step(src, target)
+    return held("VmHWM") - before
+
+
+def held(what):
+    """Return the bytes that this process holds now ("VmRSS") or has held at its largest ("VmHWM"); on Linux."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(re.search(rf"{what}:\s+(\d+)", status)[1])
+
+
+def bench_memory(device):
+    """Measure the peak of memory of three steps, each way in a process of its own, and print it."""
+    print("\nMemory of three training steps at its peak, model and optimiser included")
+    for precision in ("fp32", "bf16"):
+        found = []
+        for name in MAKERS:
+            if device.type == "cuda":
+                torch.cuda.reset_peak_memory_stats()
+                runner = Runner(name, precision, device)
+                for _ in range(3):
+                    runner.step(*batch(1.0, device))
+                found.append((name, torch.cuda.max_memory_allocated()))
+                del runner
+            else:
+                with multiprocessing.get_context("spawn").Pool(1) as pool:
+                    found.append((name, pool.apply(memory_of, (name, precision))))
+        print(f"  {precision}  " + ", ".join(f"{name} {size / 2**20:,.0f} MiB" for name, size in found))
+
+
+def main():
+    """Measure everything and print tables."""
+    parser = argparse.ArgumentParser(
+        prog="python -m solutions.translator.measure.bench", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--threads", type=int, help="as many as there are cores, if nothing is said")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--source", help="real text, one sentence a line; without it, the course's corpus")
+    parser.add_argument("--target", help="its translations")
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    name = torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    print(f"PyTorch {torch.__version__}, {name}")
+    bench_training(device, options.rounds)
+    if options.source:
+        bench_batches(device, clean(read_pairs(options.source, options.target))[0], options.source)
+    else:
+        bench_batches(device, corpus.splits()["train"][:20_000], "The course's corpus")
+    bench_decoding(device)
+    bench_memory(device)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

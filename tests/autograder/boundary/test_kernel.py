@@ -1,0 +1,239 @@
+"""A learner's process: its limits hold, and after a crash it is where it was."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from autograder.authoring.exercise import load_exercises
+from autograder.boundary import sandbox
+from autograder.boundary.kernel import MOST_OUTPUT, LearnerKernel
+from autograder.boundary.sandbox import Bounds, Sandbox, Unsandboxed
+from autograder.course import ROOT, CourseError
+from autograder.grading.grade import Limits, ask_all
+from autograder.shared.probes import ANSWER_MIME
+
+STEM = "ch04_attention"
+SOFTMAX = load_exercises("ch04_attention")["softmax"].prepare(b"any", visible=True)
+CASE = SOFTMAX.cases[0]
+DID_NOT_FINISH = "did not finish within 60 s and was stopped; is there a loop that never ends?"
+SHORT = Limits(case=1, exercise=8)
+
+
+@pytest.fixture(scope="module", params=[Sandbox, Unsandboxed])
+def boundary(request):
+    if request.param is Sandbox:
+        request.getfixturevalue("sandbox")
+    with request.param("ch04_attention") as boundary:
+        yield boundary
+
+
+@pytest.fixture(scope="module")
+def kernel(boundary):
+    with LearnerKernel(boundary, seconds=120) as kernel:
+        yield kernel
+
+
+def test_output_is_kept_up_to_a_limit(kernel):
+    ran = kernel.run("print('x' * 1_000_000)", 10)
+    assert ran.status == "ok"
+    assert ran.text == "x" * MOST_OUTPUT
+
+
+def test_an_exception_is_an_error_and_the_next_cell_runs(kernel):
+    assert kernel.run("1 / 0", 10).error == "ZeroDivisionError: division by zero"
+    assert kernel.run("print(6 * 7)", 10).text == "42\n"
+
+
+def test_a_cell_that_takes_too_long_is_stopped_and_the_names_before_it_remain(kernel):
+    kernel.run("kept = 'kept'", 10)
+    assert kernel.run("while True: pass", 1).status == "timeout"
+    assert kernel.run("print(kept)", 10).text == "kept\n"
+
+
+def test_after_a_crash_the_cells_before_it_are_run_again(kernel):
+    kernel.run("kept = 'kept again'", 10)
+    assert kernel.run("import os; os._exit(3)", 10).status == "died"
+    assert kernel.run("print(kept)", 10).text == "kept again\n"
+
+
+def test_nothing_of_ours_is_in_its_environment(kernel, monkeypatch):
+    ran = kernel.run("import os; print(sorted(os.environ))", 10)
+    assert "PYTHONPATH" in ran.text
+    assert not [name for name in ("SECRET", "TOKEN", "PASSWORD", "NBGRADER") if name in ran.text]
+
+
+def test_when_the_time_of_the_submission_is_used_up_everything_ends(boundary):
+    with LearnerKernel(boundary, seconds=3) as kernel:
+        assert kernel.run("while True: pass", 60).status == "timeout"
+        assert kernel.remaining() == 0
+        started = time.monotonic()
+        assert kernel.run("print(1)", 60).status == "timeout"
+        assert kernel.ask("softmax", [CASE], 60) == ([None], DID_NOT_FINISH)
+        assert time.monotonic() - started < 30
+
+
+def test_an_undefined_function_is_told(kernel):
+    assert kernel.ask("softmax", [CASE], 10) == ([{"unfit": "is not defined"}], None)
+
+
+def test_after_a_large_print_the_next_answer_comes(kernel):
+    kernel.run("def softmax(scores, axis=-1): return scores", 10)
+    assert kernel.run("print('x' * 100_000_000)", 20).status == "ok"
+    [seen], why = kernel.ask("softmax", [CASE], 10)
+    assert "result" in seen
+    assert why is None
+
+
+def test_of_cases_asked_at_once_only_the_one_that_never_ends_is_lost(kernel):
+    shape = SOFTMAX.cases[2].inputs["scores"].shape
+    others = [index for index, case in enumerate(SOFTMAX.cases) if case.inputs["scores"].shape != shape]
+    kernel.run(f"def softmax(scores, axis=-1):\n    while scores.shape == {shape}: pass\n    return scores", 10)
+    seen = ask_all(kernel, SOFTMAX, SHORT, None)
+    assert not [index for index in others if "unfit" in seen[index]]
+    assert "never ends" in seen[2]["unfit"]
+
+
+def test_of_cases_asked_at_once_only_those_from_a_crash_on_are_lost(kernel):
+    shape = SOFTMAX.cases[2].inputs["scores"].shape
+    kernel.run(
+        f"import os\ndef softmax(scores, axis=-1):\n    if scores.shape == {shape}: os._exit(1)\n    return scores", 10
+    )
+    seen = ask_all(kernel, SOFTMAX, SHORT, None)
+    assert ["result" in each for each in seen[:3]] == [True, True, False]
+    assert "ended the Python process" in seen[2]["unfit"]
+    assert "not tried again" in seen[3]["unfit"]
+
+
+def test_an_answer_that_comes_when_the_time_is_over_does_not_count(kernel):
+    late = "def softmax(scores, axis=-1):\n    try:\n        while True: pass\n    except BaseException:\n        return scores"
+    kernel.run(late, 10)
+    seen, why = kernel.ask("softmax", [CASE], 1)
+    assert seen == [None]
+    assert "did not finish" in why
+
+
+def test_answers_that_nobody_waits_for_are_not_kept(kernel):
+    told = """{"dict":[["id","0"],["observation",{"dict":[]}]]}"""
+    ran = kernel.run(f"from IPython.display import display; display({{{ANSWER_MIME!r}: {told!r}}}, raw=True)", 10)
+    assert ran.answers == {}
+
+
+WITHOUT_ITS_FIRST_THREAD = """
+import ctypes, os, threading, time
+def hold():
+    held = bytearray(b"x" * 300_000_000)
+    time.sleep(20)
+if os.fork() == 0:
+    threading.Thread(target=hold).start()
+    ctypes.CDLL(None).pthread_exit(None)
+"""
+BESIDE_NAMES_THAT_ARE_NO_TEXT = """
+import mmap, os
+for name in (b"/tmp/\\xff", b"/tmp/\\rffffffffffff-0 rw-s 0 0 0 /dev/zero"):
+    os.makedirs(os.path.dirname(name), exist_ok=True)
+    with open(name, "wb+") as file:
+        file.truncate(4096)
+        globals()[repr(name)] = mmap.mmap(file.fileno(), 4096)
+held = mmap.mmap(-1, 300_000_000)
+"""
+UNDER_ANOTHER_NAME = """
+import ctypes, mmap
+held = mmap.mmap(-1, 300_000_000)
+place = ctypes.addressof(ctypes.c_char.from_buffer(held))
+ctypes.CDLL(None).prctl(0x53564D41, 0, ctypes.c_ulong(place), ctypes.c_ulong(len(held)), b"a name")
+"""
+IN_SMALL_PIECES = """
+import mmap, os, time
+for _ in range(4):
+    if os.fork() == 0:
+        held = mmap.mmap(-1, 100_000_000)
+        time.sleep(20)
+"""
+
+
+IN_PLACES_THAT_TAKE_LONG_TO_LIST = """
+import mmap
+apart = [mmap.mmap(-1, 8192, prot=(mmap.PROT_READ, mmap.PROT_WRITE)[i % 2]) for i in range(20_000)]
+held = [mmap.mmap(-1, 1_000_000) for _ in range(300)]
+"""
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize(
+    "take",
+    [
+        "held = bytearray(b'x' * 300_000_000)",
+        "import mmap; held = mmap.mmap(-1, 300_000_000)",
+        WITHOUT_ITS_FIRST_THREAD,
+        BESIDE_NAMES_THAT_ARE_NO_TEXT,
+        UNDER_ANOTHER_NAME,
+        IN_SMALL_PIECES,
+        IN_PLACES_THAT_TAKE_LONG_TO_LIST,
+    ],
+)
+def test_memory_counts_whoever_it_belongs_to(take):
+    with Sandbox("ch04_attention") as boundary:
+        bounded = SimpleNamespace(
+            fork=lambda: boundary.fork(Bounds(memory_in_all=200_000_000)), largest_message=boundary.largest_message
+        )
+        with LearnerKernel(bounded, seconds=30) as kernel:
+            assert kernel.run(f"{take}\nimport time; time.sleep(20)", 20).status == "died"
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("unsandboxed", [False, True])
+def test_a_long_path_for_temporary_files_is_no_obstacle(request, monkeypatch, unsandboxed):
+    if not unsandboxed:
+        request.getfixturevalue("sandbox")
+    monkeypatch.setattr("tempfile.tempdir", "/tmp/" + 90 * "x")
+    with (Unsandboxed if unsandboxed else Sandbox)(STEM) as boundary, LearnerKernel(boundary, 60) as kernel:
+        assert kernel.run("print(1)", 20).text == "1\n"
+
+
+def test_without_a_sandbox_too_a_kernel_ends_with_its_grader():
+    grader = subprocess.Popen(
+        [sys.executable, "-c", f"from autograder.boundary.sandbox import *; Unsandboxed('{STEM}').fork(); input()"],
+        stdin=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    until = time.monotonic() + 30
+    while not (family := psutil.Process(grader.pid).children()) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(5)
+    assert family[0].is_running()
+    grader.kill()
+    grader.wait()
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+
+
+def test_what_was_handed_in_elsewhere_is_hidden(monkeypatch):
+    monkeypatch.setattr(sandbox, "EXCHANGE", Path("/usr/share"))
+    with Sandbox("ch04_attention") as boundary, LearnerKernel(boundary, seconds=30) as kernel:
+        ran = kernel.run("import os; print(os.listdir('/usr/share')); open('/usr/share/written', 'w')", 10)
+        assert ran.text == "[]\n"
+        assert "Read-only" in ran.error
+
+
+def test_an_environment_that_holds_the_course_is_refused(monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(ROOT.parent))
+    with pytest.raises(CourseError, match=r"would see .*; make an environment in"), Sandbox("ch04_attention"):
+        pass
+
+
+def test_a_kernel_that_overlooked_us_is_asked_until_it_speaks(monkeypatch):
+    asked = []
+    kernel = LearnerKernel(boundary=None, seconds=60)
+    kernel.process = SimpleNamespace(is_alive=lambda: True)
+    kernel.client = SimpleNamespace(
+        next_published=lambda seconds: {"msg_type": "status"} if asked else None,
+        ask_who_it_is=lambda: asked.append(True),
+    )
+    monkeypatch.setattr("autograder.boundary.kernel.NUDGE_SECONDS", 0.01)
+    kernel.wait_until_it_answers()
+    assert asked

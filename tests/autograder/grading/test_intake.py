@@ -1,0 +1,234 @@
+"""What was handed in is found in any of the usual arrangements; what is wrong with one file is that file's own affair."""
+
+import os
+import zipfile
+
+import nbformat
+import pytest
+
+from autograder.course import CourseError, notebook_of
+from autograder.grading.intake import find_submissions, named
+from autograder.grading.submission import Submission
+from tests.conftest import hand_in, solved_notebook
+
+STEM, OTHER = "ch04_attention", "ch01_embeddings"
+RIGHT = nbformat.writes(solved_notebook(STEM))
+ELSE = notebook_of(OTHER).read_text(encoding="utf-8")
+
+
+def zipped(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def seen(found):
+    return [(each.learner, each.stem, each.read().problem) for each in found]
+
+
+def test_nbgraders_folders_of_all_chapters(tmp_path):
+    hand_in(tmp_path, "ada", STEM, solved_notebook(STEM))
+    hand_in(tmp_path, "bruno", OTHER, ELSE)
+    (tmp_path / "submitted" / "bruno" / OTHER / "timestamp.txt").write_text("2026-03-01 10:00:00.0 UTC")
+    found = find_submissions(tmp_path / "submitted")
+    assert seen(found) == [("bruno", OTHER, None), ("ada", STEM, None)]
+    assert found[0].timestamp.hour == 10
+    assert [each.learner for each in find_submissions(tmp_path / "submitted", STEM)] == ["ada"]
+
+
+def test_an_empty_folder_is_a_submission_too(tmp_path):
+    (tmp_path / "ada" / STEM).mkdir(parents=True)
+    assert "there was no ch04_attention.ipynb" in find_submissions(tmp_path)[0].read().problem
+
+
+def test_a_folder_that_may_not_be_entered_is_a_submission_that_could_not_be_read(tmp_path, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    (tmp_path / "ada").mkdir()
+    monkeypatch.setattr("pathlib.Path.is_symlink", refuse)
+    [found] = find_submissions(tmp_path, STEM)
+    assert found.learner == "ada"
+
+
+def test_a_link_to_a_classmates_folder_is_not_followed(tmp_path):
+    (tmp_path / "ada" / STEM).mkdir(parents=True)
+    (tmp_path / "ada" / STEM / f"{STEM}.ipynb").write_text(RIGHT)
+    (tmp_path / "bruno").mkdir()
+    (tmp_path / "bruno" / STEM).symlink_to(tmp_path / "ada" / STEM)
+    (tmp_path / "chiara").symlink_to(tmp_path / "ada")
+    problems = {each.learner: each.read().problem for each in find_submissions(tmp_path)}
+    assert problems["ada"] is None
+    assert "is a link" in problems["bruno"]
+    assert "is a link" in problems["chiara"]
+
+
+@pytest.mark.parametrize("name", ["ada.ipynb", f"ada_{STEM}.ipynb", f"{STEM}-ada.ipynb", f"{STEM}/ada.ipynb"])
+def test_a_flat_folder_names_its_learners(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(RIGHT)
+    assert seen(find_submissions(tmp_path)) == [("ada", STEM, None)]
+
+
+def test_a_link_in_a_flat_folder_is_not_followed(tmp_path):
+    (tmp_path / "ada.ipynb").write_text(RIGHT)
+    (tmp_path / "bruno.ipynb").symlink_to(tmp_path / "ada.ipynb")
+    assert [each.read().problem for each in find_submissions(tmp_path)][1] == (
+        "bruno.ipynb is a link; hand in the notebook itself"
+    )
+
+
+def test_a_damaged_file_is_taken_for_the_chapter_of_the_others(tmp_path):
+    (tmp_path / "ada.ipynb").write_text(RIGHT)
+    (tmp_path / "bruno.ipynb").write_text("{")
+    (tmp_path / "chiara.ipynb").mkdir()
+    learners = [(learner, stem, bool(problem)) for learner, stem, problem in seen(find_submissions(tmp_path))]
+    assert learners == [("ada", STEM, False), ("bruno", STEM, True), ("chiara", STEM, True)]
+
+
+def test_a_canvas_zip(tmp_path):
+    members = {
+        "lovelaceada_101_9001_ch04_attention.ipynb": "{",
+        "lovelaceada_101_9002_ch04_attention-1.ipynb": RIGHT,
+        "ricci_LATE_102_9003_homework.ipynb": RIGHT,
+        "__MACOSX/._x.ipynb": "",
+    }
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert seen(found) == [("lovelaceada_101", STEM, None), ("ricci_102", STEM, None)]
+    assert found[0].read().notes == ("an earlier file was handed in, too: lovelaceada_101_9001_ch04_attention.ipynb",)
+    assert found[1].read().notes == ("handed in late, says Canvas",)
+    assert [each.read().known_as for each in found] == ["canvas 101", "canvas 102"]
+
+
+def test_a_moodle_zip(tmp_path):
+    members = {
+        "Ada Lovelace_101_assignsubmission_file_/ch04_attention.ipynb": RIGHT,
+        "Bruno Ricci_102_assignsubmission_file/my work.ipynb": RIGHT,
+    }
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert seen(found) == [("Ada Lovelace_101", STEM, None), ("Bruno Ricci_102", STEM, None)]
+
+
+def test_a_zip_of_nbgraders_folders(tmp_path):
+    members = {f"submitted/ada/{STEM}/{STEM}.ipynb": RIGHT, f"submitted/ada/{OTHER}/{OTHER}.ipynb": ELSE}
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert seen(found) == [("ada", OTHER, None), ("ada", STEM, None)]
+    assert len(find_submissions(tmp_path / "all.zip", STEM)) == 1
+
+
+def test_names_in_a_zip_lead_nowhere(tmp_path):
+    members = {"../../etc/passwd.ipynb": RIGHT, "/root/../x.ipynb": RIGHT, "../ch04_attention.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert [each.learner for each in found] == ["passwd", "unnamed..", "x"]
+
+
+def test_a_bomb_in_a_zip_is_one_learners_problem(tmp_path, monkeypatch):
+    monkeypatch.setattr("autograder.grading.intake.LARGEST_NOTEBOOK", 1_000_000)
+    found = find_submissions(zipped(tmp_path / "all.zip", {"ada.ipynb": RIGHT, "bruno.ipynb": "[" * 5_000_000}), STEM)
+    assert [each.read().problem for each in found] == [None, "bruno.ipynb unpacks to more than 1 MB"]
+
+
+def test_a_damaged_member_is_one_learners_problem(tmp_path):
+    path = zipped(tmp_path / "all.zip", {"ada.ipynb": RIGHT, "bruno.ipynb": RIGHT})
+    content = bytearray(path.read_bytes())
+    content[60] ^= 0xFF
+    path.write_bytes(content)
+    problems = [each.read().problem for each in find_submissions(path, STEM)]
+    assert "could not be read from the zip" in problems[0]
+    assert problems[1] is None
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (lambda folder: folder / "nowhere", "there is no"),
+        (lambda folder: folder, "no submission is in"),
+        (lambda folder: (folder / "notes.txt").write_text("x") and folder / "notes.txt", "neither a folder nor a zip"),
+        (
+            lambda folder: (folder / "ada.ipynb").write_text("{") and folder,
+            "no notebook tells its chapter; say it: --chapter",
+        ),
+    ],
+)
+def test_what_holds_nothing_says_what_it_should_hold(tmp_path, prepare, words):
+    with pytest.raises(CourseError, match=words):
+        find_submissions(prepare(tmp_path))
+
+
+def test_every_name_can_be_a_folder_and_a_row():
+    names = ["", ".", "..", "a" * 300, "b" * 300, os.fsdecode(b"\xff"), "ada [2]"]
+    made = [named(name) for name in names]
+    assert len(set(made)) == len(names)
+    assert all(0 < len(name) <= 128 and name.encode() and "/" not in name for name in made)
+    assert made[-1] == "ada [2]"
+
+
+def test_what_cannot_be_read_has_the_hash_of_nothing():
+    assert Submission.unreadable("why").sha256.startswith("e3b0c442")
+
+
+def test_a_name_of_many_bytes_can_be_a_folder(tmp_path):
+    for name in ("漢" * 128, "é漢" * 70):
+        (tmp_path / named(name)).mkdir()
+
+
+def test_two_learners_files_of_one_name_are_not_taken_for_one_learners(tmp_path):
+    copies = ("ch04_attention (1)", "ch04_attention-Copy1", "Copy of ch04_attention", "ch04_attention_copy")
+    for copy in copies:
+        members = {f"ada/{copy}.ipynb": RIGHT, f"bruno/{copy}.ipynb": RIGHT}
+        assert [each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))] == ["ada", "bruno"]
+    with pytest.raises(CourseError, match="would both be"):
+        find_submissions(zipped(tmp_path / "all.zip", {"ada/work.ipynb": RIGHT, "bruno/work.ipynb": RIGHT}))
+
+
+def test_what_lies_beside_the_notebook_is_nobodys(tmp_path):
+    members = {
+        f"all/{learner}/{STEM}/{name}.ipynb": RIGHT for learner in ("ada", "bruno") for name in (STEM, "scratch")
+    }
+    assert [each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))] == ["ada", "bruno"]
+
+
+def test_a_moodle_zip_without_folders(tmp_path):
+    members = {"Ada Lovelace_101_assignsubmission_file_my work.ipynb": RIGHT}
+    [found] = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert (found.learner, found.read().known_as) == ("Ada Lovelace_101", "moodle 101")
+
+
+def test_of_files_of_one_time_the_higher_number_is_the_newer(tmp_path):
+    members = {f"ada_101_{number}_{STEM}.ipynb": text for number, text in [(10_000, RIGHT), (9_999, "{")]}
+    [found] = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert found.read().problem is None
+
+
+def test_a_zip_with_damaged_names_is_one_sentence(tmp_path):
+    path = zipped(tmp_path / "all.zip", {"é.ipynb": RIGHT})
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xfe"))
+    with pytest.raises(CourseError, match="is a damaged zip"):
+        find_submissions(path)
+
+
+def test_no_file_is_called_into_another_learners_place(tmp_path):
+    """What a learner calls a file stands behind what the platform, or the folder, says."""
+    forged = "Bruno_102_assignsubmission_file_x.ipynb"
+    members = {f"Ada_101_assignsubmission_file_/{forged}": ELSE, "Bruno_102_assignsubmission_file_/x.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert [(each.learner, each.read().known_as) for each in found] == [
+        ("Ada_101", "moodle 101"),
+        ("Bruno_102", "moodle 102"),
+    ]
+    members = {f"ada_101_9001_{forged}": RIGHT, "bruno_102_9002_x.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert [each.read().known_as for each in found] == ["canvas 101", "canvas 102"]
+    members = {
+        f"all/ada/{STEM}/bruno.ipynb": "{",
+        f"all/carla/{STEM}/bruno.ipynb": "{",
+        f"all/ada/{STEM}/a/bruno.ipynb": "{",
+    }
+    members |= {f"all/bruno/{STEM}/{STEM}.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
+    assert [(each.learner, each.read().problem is None) for each in found] == [
+        ("ada", False),
+        ("bruno", True),
+        ("carla", False),
+    ]

@@ -1,0 +1,354 @@
+"""Remarks for human eyes: they see what a teacher would want to see, and leave honest work alone."""
+
+import inspect
+import re
+import textwrap
+
+import pytest
+
+from autograder.authoring.exercise import load_exercises
+from autograder.course import chapters
+from autograder.grading.submission import Submission, rebuild
+from autograder.reporting.flags import KINDS, flags_of, flags_of_code
+from autograder.reporting.likeness import SAME_SIZE, flags_of_class, flags_of_reference, print_of, prints_of
+from autograder.tools.sample_class import solution_sources
+
+STEM = "ch04_attention"
+IMPORTED = {"F": "torch.nn.functional", "nn": "torch.nn", "np": "numpy", "torch": "torch", "math": "math"}
+SHORTCUTS = {stem: {name: exercise.shortcuts for name, exercise in load_exercises(stem).items()} for stem in chapters()}
+# Right answers of the checks that are the library's own function: these are what the remark is about.
+LIBRARY_CALLS = {
+    "one_hot_by_torch",
+    "embed_by_torch",
+    "rnn_by_torch",
+    "softmax_by_torch",
+    "attention_by_torch",
+    "attention_by_the_fused_kernel",
+    "NormByTorch",
+    "NormByFunction",
+    "loss_by_cross_entropy",
+}
+
+
+def flags_of_cells(*cells, stem=STEM, **imported):
+    given = tuple({**IMPORTED, "reference": f"solutions.{stem}", **imported}.items())
+    return list(flags_of_code(stem, cells, given, tuple(SHORTCUTS[stem].items())))
+
+
+def texts(*cells, stem=STEM, **imported):
+    return [flag.text for flag in flags_of_cells(*cells, stem=stem, **imported)]
+
+
+def alternatives():
+    for stem in chapters():
+        for name, exercise in load_exercises(stem).items():
+            for right in exercise.alternatives:
+                try:
+                    source = textwrap.dedent(inspect.getsource(right))
+                except OSError:  # a class made by `type`: the parts that it is made of have no source of their own
+                    continue
+                yield stem, name, right.__name__, re.sub(r"^(def|class) \w+", rf"\1 {name}", source, count=1)
+
+
+def graded(cells, scores=None, **record):
+    """Return a graded notebook with a learner's cells; every exercise got full marks, or what `scores` says."""
+    notebook = rebuild(STEM, Submission("sha of " + str(sorted(map(str, cells))), cells))
+    outcomes = []
+    for cell in notebook.cells:
+        about = cell.metadata.get("nbgrader", {})
+        if about.get("grade"):
+            name = about["grade_id"].split("_", 1)[1]
+            case = {"title": "t", "passed": True, "weight": 1, "message": "", "misconception": None}
+            score = (scores or {}).get(name, about["points"])
+            about = {"cell": about["grade_id"], "exercise": name, "points": about["points"], "score": score}
+            outcomes.append({**about, "cases": [case]})
+    notebook.metadata["autograder"].update({"cells": outcomes, "seconds": 0.5, "sandbox": "bubblewrap", **record})
+    return notebook
+
+
+# --- one notebook -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stem", chapters())
+def test_the_references_raise_no_flag(stem):
+    assert flags_of_cells(*solution_sources(stem).items(), stem=stem) == []
+
+
+def test_right_answers_raise_no_flag_unless_they_are_the_library_s_own_function():
+    flagged = set()
+    for stem, name, right, source in alternatives():
+        found = flags_of_cells((name, source), stem=stem)
+        assert {flag.kind for flag in found} <= {"library"}, (right, found)
+        assert {flag.exercise for flag in found} <= {name}
+        flagged |= {right} if found else set()
+    assert flagged == LIBRARY_CALLS
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "softmax = torch.softmax",
+        "def softmax(scores, axis=-1):\n    return torch.nn.functional.softmax(torch.tensor(scores), axis)",
+        "def softmax(scores, axis=-1):\n    return F.log_softmax(torch.tensor(scores), axis).exp()",
+        "def softmax(scores, axis=-1):\n    return torch.tensor(scores).softmax(axis).numpy()",
+        "def softmax(scores, axis=-1):\n    from scipy.special import softmax as s\n    return s(scores, axis)",
+        "import scipy.special as sp\ndef softmax(scores, axis=-1):\n    return sp.softmax(scores, axis)",
+        "def softmax(scores, axis=-1):\n    return getattr(torch, 'softmax')(torch.tensor(scores), axis)",
+        "from operator import attrgetter\ndef softmax(scores, axis=-1):\n    return attrgetter('nn.functional.softmax')(torch)(scores)",
+        "class Mine:\n    def softmax(self):\n        return 1\ndef softmax(scores, axis=-1):\n    return torch.softmax(scores, axis)",
+    ],
+)
+def test_a_library_call_is_seen_however_it_is_spelled(source):
+    kinds = [flag.kind for flag in flags_of_cells(("softmax", source))]
+    assert kinds == ["library"]
+
+
+def test_everything_imported_from_a_library_is_seen_where_it_is_used():
+    source = "from torch.nn.functional import *\ndef mine(x):\n    return softmax(x, -1)"
+    assert texts((None, source)) == ["softmax, from an import of everything"]
+
+
+def test_a_flag_says_exercise_name_and_line():
+    source = "def softmax(scores, axis=-1):\n    scores = torch.tensor(scores)\n    return F.softmax(scores, axis)"
+    flag = flags_of_cells(("softmax", source))[0]
+    assert (flag.kind, flag.text, flag.exercise, flag.line) == ("library", "torch.nn.functional.softmax", "softmax", 3)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [("softmax", "def softmax(s, axis=-1):\n    return s"), ("scaled_dot_product_attention", "w = softmax(1)")],
+        [("softmax_backward", "def softmax_backward(w, g):\n    return reference.softmax(w)")],
+        [(None, "import torch\nassert torch.allclose(torch.tensor(softmax(x)), torch.softmax(torch.tensor(x), -1))")],
+        [(None, "class Head:\n    def softmax(self, x):\n        return x\nh = Head()\nprint([h.softmax(3)])")],
+        [(None, "%matplotlib inline\n%timeit softmax(x)"), (None, "%%time\nsoftmax(x)")],
+        [(None, "model.eval()\nre.compile('a')\nx.compile()\ntorch.compile(f)")],
+        [(None, "import os, sys\nprint(sys.version, os.path.join('a', 'b'))")],
+        [(None, "for name in names:\n    getattr(self, name)")],
+        [(None, "def this is no Python(")],
+        [(None, "# naïve 日本語 👩‍👩‍👧 \u00a0 é\n'\ufeff'")],
+        [(None, "from autograder import check\nfrom solutions.ch02_positional_encoding import apply_rotary")],
+    ],
+)
+def test_honest_code_raises_no_flag(cells):
+    assert flags_of_cells(*cells) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("getattr(torch, 'soft' + 'max')", "a computed name in torch"),
+        ("exec('x = 1')", "runs code from text: exec"),
+        ("e = eval", "runs code from text: eval"),
+        ("__import__('gc')", "runs code from text: __import__"),
+        ("import gc", "imports gc"),
+        ("import numpy as np, ctypes.util", "imports ctypes.util"),
+        ("from importlib import import_module", "imports importlib.import_module"),
+        ("import sys\nf = sys._getframe(1)", "sys._getframe"),
+        ("import sys as s\nf = s.modules", "sys.modules"),
+        ("f.f_back", "the insides of something: .f_back"),
+        ("softmax.__globals__", "the insides of something: .__globals__"),
+        ("torch.__dict__['soft' + 'max']", "the insides of something: .__dict__"),
+        ("from autograder.shared.probes import observe", "imports the grader: autograder.shared.probes.observe"),
+        ("from autograder.shared import wire", "imports the grader: autograder.shared.wire"),
+        ("from solutions.ch04_attention import softmax", "imports the solutions: solutions.ch04_attention.softmax"),
+        ("from solutions import ch05_multi_head", "imports the solutions: solutions.ch05_multi_head"),
+        (
+            "class A:\n    def __array_function__(self, *a):\n        pass",
+            "answers for NumPy or torch: __array_function__",
+        ),
+        ("open('x')", "opens a file"),
+        ("!ls", "talks to IPython"),
+        ("%%bash\nls", "talks to IPython"),
+        ("%%time\nimport gc", "imports gc"),
+        ("p = '/proc/self/maps'", "a text with '/proc/'"),
+    ],
+)
+def test_looking_at_what_one_should_not_need_is_seen(source, seen):
+    for exercise in (None, "softmax"):
+        found = flags_of_cells((exercise, source))
+        assert (found[0].kind, found[0].text, found[0].exercise) == ("looks", seen, exercise)
+
+
+@pytest.mark.parametrize(
+    "source", ["(" * 3000, "-" * 100_000 + "1", "x" + ".a" * 50_000, "1" + "+1" * 20_000, "[" * 150 + "]" * 150, "\0"]
+)
+def test_code_nested_beyond_reason_stops_nothing(source):
+    assert flags_of_cells((None, source), (None, "import gc"))[-1].text == "imports gc"
+    print_of(source)
+
+
+def test_characters_that_hide_are_named_and_not_repeated():
+    flag = flags_of_cells((None, "x = 1\ny = 'a\u202eb\u2066'"))[0]
+    assert (flag.kind, flag.line) == ("characters", 2)
+    assert flag.text == "turns the direction of the text: U+202E RIGHT-TO-LEFT OVERRIDE, U+2066 LEFT-TO-RIGHT ISOLATE"
+    assert texts((None, "a\u200bb = 1\n")) == ["invisible: U+200B ZERO WIDTH SPACE"]
+    assert texts((None, "print('\x1b[2J')")) == ["invisible: U+001B"]
+
+
+def test_a_long_or_strange_name_is_repeated_in_short():
+    assert len(texts((None, "import " + "gc." + "a" * 5000))[0]) < 100
+
+
+def test_what_the_record_tells_is_flagged():
+    stopped = {"title": "t", "passed": False, "weight": 1, "misconception": None}
+    notebook = graded([], notes=["handed in as a\u202eb.ipynb"], sandbox="none")
+    notebook.metadata["autograder"].cells[0]["cases"] = [
+        {**stopped, "message": "softmax did not finish within 3 s and was stopped; is there a loop that never ends?"},
+        {**stopped, "message": "softmax was not tried again"},
+    ]
+    found = {flag.kind: flag.text for flag in flags_of(STEM, notebook, {})}
+    assert found == {
+        "handed in": "handed in as a\\u202eb.ipynb",
+        "unsandboxed": "ran without a sandbox",
+        "stopped": "did not finish within 3 s",
+    }
+    unread = graded([], problem="it is empty (0 bytes)")
+    assert [flag.kind for flag in flags_of(STEM, unread, {})] == ["unreadable"]
+    assert set(found) | {"unreadable"} <= set(KINDS)
+
+
+def test_an_added_cell_that_ended_python_is_flagged():
+    notebook = graded([(None, "import os")])
+    cell = next(cell for cell in notebook.cells if cell.id.startswith("extra-"))
+    cell.outputs = [{"output_type": "stream", "name": "stdout", "text": "hello\nended the Python process"}]
+    assert "an added cell ended the Python process" in [flag.text for flag in flags_of(STEM, notebook, {})]
+
+
+# --- a class ------------------------------------------------------------------------------------------------------------
+
+LONG = """def softmax(scores, axis=-1):
+    # my own idea: take the pieces apart and put them together again, one after the other
+    pieces = np.moveaxis(scores, axis, -1).reshape(-1, scores.shape[axis])
+    results = []
+    for piece in pieces:
+        highest = max(piece.tolist())
+        powers = [math.exp(number - highest) for number in piece.tolist()]
+        whole = sum(powers)
+        results.append([power / whole for power in powers])
+    shape = np.moveaxis(scores, axis, -1).shape
+    together = np.array(results, dtype=scores.dtype).reshape(shape)
+    for number, power in enumerate(results):
+        assert len(power) == scores.shape[axis], (number, power)
+    together = together + 0 * np.ones(together.shape, dtype=scores.dtype)
+    if together.shape != shape or together.dtype != scores.dtype:
+        raise ValueError("shapes have changed on the way")
+    return np.moveaxis(together, -1, axis)"""
+RENAMED = re.sub(r"    # my own.*\n", '    """A docstring."""\n', LONG)
+for old, new in {
+    "pieces": "rows",
+    "results": "out",
+    "highest": "m",
+    "powers": "e",
+    "together": "r",
+    "whole": "s",
+}.items():
+    RENAMED = re.sub(rf"\b{old}\b", new, RENAMED)
+RENAMED = RENAMED.replace("shapes have changed", "no").replace("(scores, axis=-1)", "(scores , axis = -1)")
+USUAL = """def softmax(scores, axis=-1):
+    e = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)"""
+OTHERS = {
+    "attention_scores": """def attention_scores(query, key):
+    d = query.shape[-1]
+    return np.matmul(query, np.swapaxes(key, -1, -2)) / math.sqrt(d)""",
+    "softmax_backward": """def softmax_backward(weights, grad_weights):
+    return weights * (grad_weights - np.sum(weights * grad_weights, -1, keepdims=True))""",
+}
+
+
+def class_flags(**notebooks):
+    prints = {learner: prints_of(STEM, notebook) for learner, notebook in notebooks.items()}
+    files = {learner: notebook.metadata["autograder"]["notebook"] for learner, notebook in notebooks.items()}
+    found = flags_of_class(STEM, prints, files, {learner: 0.5 for learner in notebooks})
+    return {learner: [(flag.kind, flag.group) for flag in flags] for learner, flags in found.items()}
+
+
+def with_softmax(source, **others):
+    return graded([("softmax", source), *{**OTHERS, **others}.items()])
+
+
+def test_the_long_example_is_long_and_survives_renaming():
+    assert RENAMED != LONG
+    assert print_of(LONG).digest == print_of(RENAMED).digest
+    assert print_of(LONG).size + sum(print_of(source).size for source in OTHERS.values()) >= SAME_SIZE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("- highest", "+ highest"),
+        ("scores.dtype", "scores.shape"),
+        ("np.ones", "np.zeros"),
+        ("0 *", "1 *"),
+        ("-1, axis)", "axis, -1)"),
+    ],
+)
+def test_what_is_not_a_name_makes_a_difference(old, new):
+    assert print_of(LONG).digest != print_of(LONG.replace(old, new)).digest
+
+
+def test_a_copy_with_other_names_is_found_and_its_neighbours_are_not():
+    found = class_flags(ada=with_softmax(LONG), bruno=with_softmax(RENAMED), chiara=with_softmax(USUAL))
+    assert found == {name: [("same", ("ada", "bruno"))] for name in ("ada", "bruno")}
+
+
+def test_a_third_friend_who_changed_one_exercise_hides_nothing():
+    changed = with_softmax(LONG, attention_scores="def attention_scores(query, key):\n    return query")
+    found = class_flags(ada=with_softmax(LONG), bruno=with_softmax(RENAMED), chiara=changed)
+    assert set(found) == {"ada", "bruno"}
+
+
+def test_the_usual_short_solutions_are_nobody_s_copies():
+    notebooks = {f"learner{number}": with_softmax(USUAL + "\n" * number) for number in range(6)}
+    assert class_flags(**notebooks) == {}
+
+
+def test_what_many_wrote_is_a_usual_way_however_long():
+    others = {f"other{n}": with_softmax(LONG + "\n" * n) for n in range(4)}
+    more = {
+        f"more{n}": with_softmax(LONG, softmax_backward=f"def softmax_backward(w, g):\n    return {n} * w")
+        for n in range(9)
+    }
+    assert class_flags(**others, **more) == {}
+
+
+def test_short_solutions_with_the_same_comments_are_a_copy():
+    commented = USUAL.replace(
+        "\n    return", "  # so that exp never sees anything above 0, which my brother told me about\n    return"
+    )
+    found = class_flags(
+        ada=with_softmax(commented), bruno=graded([(None, "1"), ("softmax", commented), *OTHERS.items()])
+    )
+    assert set(found) == {"ada", "bruno"}
+
+
+def test_the_same_file_is_found_unless_nothing_in_it_is_solved():
+    one = with_softmax(USUAL)
+    assert class_flags(ada=one, bruno=one) == {name: [("same", ("ada", "bruno"))] for name in ("ada", "bruno")}
+    blank = graded([], scores=dict.fromkeys(SHORTCUTS[STEM], 0))
+    assert class_flags(ada=blank, bruno=blank) == {}
+
+
+def test_the_published_solution_is_told_from_a_copy():
+    published = graded(list(solution_sources(STEM).items()))
+    again = graded([(None, "1"), *solution_sources(STEM).items()])
+    assert class_flags(ada=published, bruno=again) == {}
+    assert [flag.kind for flag in flags_of_reference(STEM, prints_of(STEM, published))] == ["reference"]
+    short = graded([("attention_scores", solution_sources(STEM)["attention_scores"])])
+    assert flags_of_reference(STEM, prints_of(STEM, short)) == []
+
+
+def test_the_slow_are_those_far_above_the_median():
+    seconds = {"a": 0.5, "b": 0.6, "c": 3.0, "d": 9.0}
+    assert [name for name, flags in flags_of_class(STEM, {}, {}, seconds).items() if flags] == ["d"]
+    assert flags_of_class(STEM, {}, {}, {"a": 30.0, "b": 31.0, "c": 40.0}) == {}
+
+
+def test_what_thousands_have_in_common_is_said_once():
+    """A group is named in one remark that all of it share: a remark for each would name millions."""
+    notebook = graded(list(OTHERS.items()))
+    alike = {f"learner{number}": prints_of(STEM, notebook) for number in range(3000)}
+    found = flags_of_class(STEM, alike, dict.fromkeys(alike, "the same"), {})
+    assert len(found) == 3000
+    assert len({id(flags[0]) for flags in found.values()}) == 1

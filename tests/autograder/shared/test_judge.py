@@ -1,0 +1,211 @@
+"""Each way to be wrong has its own plain sentence."""
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.authoring.exercise import PUBLIC_SEED, load_exercises
+from autograder.shared.judge import judge
+from autograder.shared.laws import LAWS
+from autograder.shared.wire import Opaque
+from solutions.ch04_attention import scaled_dot_product_attention, softmax
+from tests.conftest import judged
+
+EXERCISES = {**load_exercises("ch01_embeddings"), **load_exercises("ch04_attention")}
+
+
+def first_message(exercise, implementation, visible=True):
+    verdicts = judged(EXERCISES[exercise].prepare(PUBLIC_SEED, visible), implementation)
+    return next((verdict.message for verdict in verdicts if not verdict.passed), "")
+
+
+def stub(scores, axis=-1):
+    raise NotImplementedError
+
+
+def with_two_arguments_more(scores, axis, third, fourth):
+    return scores
+
+
+def broken(scores, axis=-1):
+    return scores @ np.ones((17, 17))
+
+
+def leaving(scores, axis=-1):
+    raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("implementation", "sentence"),
+    [
+        (stub, "softmax is still the stub; replace `raise NotImplementedError` with your code."),
+        (lambda scores, axis=-1: None, "it returned None; is a `return` missing?"),
+        (lambda scores, axis=-1: scores.tolist(), "the result is a list of 3, but should be a NumPy array of float64."),
+        (lambda scores, axis=-1: {1}, "the result is a value of type set, but should be a NumPy array of float64."),
+        (
+            lambda scores, axis=-1: scores.astype(complex),
+            "the result is a NumPy array of dtype complex128, but should be a NumPy array of float64.",
+        ),
+        (lambda scores, axis=-1: scores[:-1], "the result has shape (2,), but should have (3,)."),
+        (lambda scores, axis=-1: scores.astype(np.float32), "the result has dtype float32, but should have float64."),
+        (lambda scores, axis=-1: scores * np.nan, "the result is nan in 3 of 3 places."),
+        (lambda scores, axis=-1: scores + np.inf, "the result is infinite in 3 of 3 places."),
+        (lambda scores, axis=-1: scores * 0 + 1 / 3, "but should be"),
+        (lambda scores, axis=-1: 2 * softmax(scores, axis), "result[:] sums to 2."),
+        (
+            with_two_arguments_more,
+            "softmax takes (scores, axis, third, fourth), and is called with (scores); keep the stub's first line.",
+        ),
+        (broken, "it raised a ValueError: matmul"),
+        (leaving, "it raised a SystemExit."),
+        ("a string", "softmax is the string 'a string', not a function."),
+    ],
+)
+def test_each_way_to_be_wrong_has_a_sentence(implementation, sentence):
+    message = first_message("softmax", implementation)
+    assert sentence in message
+    assert message.startswith("softmax")
+    assert "Traceback" not in message
+
+
+def test_a_missing_part_of_a_pair_is_named():
+    message = first_message("scaled_dot_product_attention", lambda *inputs: scaled_dot_product_attention(*inputs)[0])
+    assert "should return (output, weights)" in message
+
+
+def test_a_function_that_refuses_nothing_is_told_what_to_raise():
+    right = EXERCISES["one_hot"].reference
+    message = first_message("one_hot", lambda token_ids, vocab_size: right(np.abs(token_ids) % vocab_size, vocab_size))
+    assert "should raise a ValueError" in message
+
+
+def test_a_row_that_is_stretched_is_named_with_its_lengths():
+    x = np.array([[[3.0, 4.0], [6.0, 8.0]]])
+    keeps_lengths = LAWS["keeps_lengths"]
+    assert keeps_lengths({"x": x}, {"the result": x[..., ::-1]}) is None
+    found = keeps_lengths({"x": x}, {"the result": x * [[1], [2]]})
+    assert found == "turning a row keeps its length, but result[0, 1, :] has length 20, and had 10"
+
+
+def test_what_tanh_returns_lies_between_minus_one_and_one():
+    within_one = LAWS["within_one"]
+    assert within_one({}, {"the result": np.array([[-1.0, 0.3], [1.0, 0.0]])}) is None
+    found = within_one({}, {"the result": np.array([[0.5, -1.25], [1.1, 0.0]])})
+    assert found == "the result should lie between -1 and 1, but reaches -1.25"
+
+
+def test_a_slice_that_is_not_standardised_is_named_with_its_mean_or_variance():
+    standardised = LAWS["standardised"]
+    slices = np.array([[[-1.0, 1.0], [1.0, -1.0]]])
+    assert standardised({}, {"the result": slices}) is None
+    found = standardised({}, {"the result": np.add(slices, [[0], [0.5]])})
+    assert found == "along the last axis, the result should have the mean 0, but that of result[0, 1, :] is 0.5"
+    found = standardised({}, {"the result": slices * [[0.5], [1]]})
+    assert found == "along the last axis, the result should have the variance 1, but that of result[0, 0, :] is 0.25"
+
+
+def test_hidden_numbers_stay_hidden():
+    for verdict in judged(
+        EXERCISES["softmax"].prepare(b"secret", visible=False), lambda scores, axis=-1: scores * 0 + 0.2
+    ):
+        assert "scores of shape" in verdict.message or verdict.passed
+        assert "but should be" not in verdict.message
+
+
+def test_the_line_of_the_learners_own_code_is_told():
+    source = "def softmax(scores, axis=-1):\n    total = 1\n    return scores / missing\n"
+    import linecache
+
+    name = "/tmp/ipykernel_1/7.py"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    namespace = {}
+    exec(compile(source, name, "exec"), namespace)
+    message = first_message("softmax", namespace["softmax"])
+    assert (
+        "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return scores / missing`"
+        in message
+    )
+
+
+def test_renamed_parameters_are_no_fault():
+    assert first_message("softmax", lambda x, dim=-1: softmax(x, dim)) == ""
+    assert first_message("softmax", lambda x, dim=-1: softmax(x, dim), visible=False) == ""
+
+
+def strange_value(rng, depth=0):
+    """Draw a value that no honest process sends, but a hostile one may."""
+    simple = [
+        None,
+        True,
+        0,
+        -1,
+        10**40,
+        0.5,
+        float("nan"),
+        "",
+        "\ud800 \x1b[2J\u202e",
+        "x" * 5_000,
+        Opaque("thing"),
+        np.array([]),
+        np.array(3),
+        np.array([np.nan, np.inf]),
+        np.zeros((0, 3)),
+        np.array([[True, False]]),
+        np.arange(3),
+        np.ones((2, 3, 4), dtype=np.float16),
+        np.array([255], dtype=np.uint8),
+    ]
+    if depth > 2 or rng.random() < 0.6:
+        return simple[rng.integers(len(simple))]
+    inner = [strange_value(rng, depth + 1) for _ in range(rng.integers(4))]
+    return [inner, tuple(inner), dict(zip(["type", "bases", "message", "line", 5], inner, strict=False))][
+        rng.integers(3)
+    ]
+
+
+@pytest.mark.parametrize("rounds", [30, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES.keys())
+def test_no_observation_stops_the_judge(exercise, rounds):
+    rng = np.random.default_rng(0)
+    prepared = exercise.prepare(b"any")
+    keys = ["result", "raised", "changed", "unfit", "else"]
+    for _ in range(rounds):
+        observations = [
+            {keys[rng.integers(5)]: strange_value(rng)} if rng.random() < 0.9 else strange_value(rng)
+            for _ in prepared.cases
+        ]
+        for verdict in judge(prepared, observations):
+            verdict.message.encode("utf-8")
+            assert "\x1b" not in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("suspects", "words"),
+    [
+        (["softmax"], "It calls softmax, which fails a check of its own: look there first."),
+        (["one", "other"], "It calls one and other, which fail checks of their own: look there first."),
+    ],
+)
+def test_what_it_calls_and_fails_itself_is_named(suspects, words):
+    prepared = load_exercises("ch04_attention")["softmax"].prepare(b"any", visible=True)
+    verdicts = judge(prepared, [{} for _ in prepared.cases], suspects)
+    assert all(verdict.message.endswith(words) for verdict in verdicts)
+
+
+def test_a_number_may_be_one_of_numpys_and_no_tensor():
+    training = load_exercises("ch09_training")
+    rate, search = (training[name].prepare(PUBLIC_SEED, True) for name in ("noam_rate", "beam_search"))
+    right = training["noam_rate"].reference
+    assert all(verdict.passed for verdict in judged(rate, lambda *told: np.float64(right(*told))))
+    message = judged(rate, lambda *told: torch.tensor(right(*told)))[0].message
+    assert "the result is a torch tensor of float32 and shape (), but should be a Python number." in message
+    message = judged(search, lambda *told: [torch.tensor(4)])[0].message
+    assert "the result is [a torch tensor of int64 and shape ()], but should be [" in message
+
+
+def test_a_single_number_is_told_once():
+    loss = load_exercises("ch09_training")["label_smoothed_loss"]
+    doubled = judged(loss.prepare(PUBLIC_SEED, True), lambda *told: 2 * loss.reference(*told))
+    message = next(verdict.message for verdict in doubled if not verdict.passed)
+    assert "the result is " in message and "but should be " in message
+    assert "wrong" not in message

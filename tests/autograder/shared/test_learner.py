@@ -1,0 +1,136 @@
+"""`check(...)` on the learner's machine: at once, without the reference, and without a traceback of ours."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from autograder.course import ROOT, WORK
+from autograder.shared.learner import read_all_exercises
+
+# What a learner's machine may lack: the references, and the checks that hold them.
+WITHOUT_ANSWERS = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "solutions" or name.startswith("autograder.checks"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import numpy as np
+from autograder import check
+"""
+
+
+def output_of(code):
+    ran = subprocess.run([sys.executable, "-c", WITHOUT_ANSWERS + code], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "Traceback" not in ran.stdout + ran.stderr
+    return ran.stdout
+
+
+RIGHT = """
+def softmax(scores, axis=-1):
+    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+"""
+
+
+def test_a_right_answer_is_one_green_line():
+    text = output_of(RIGHT + "assert check('softmax') is None")
+    assert text.splitlines() == ["\x1b[32m✓ softmax: all 9 cases pass.\x1b[0m"]
+
+
+def test_a_wrong_answer_is_one_message_with_its_hint():
+    text = output_of(
+        RIGHT.replace("scores - scores.max(axis=axis, keepdims=True)", "scores") + "print(repr(check('softmax')))"
+    )
+    assert "✗ scores around 1000 do not overflow" in text
+    assert "softmax(scores=[1" in text
+    assert "How large may a number be" in " ".join(text.split())
+    assert text.splitlines()[-1] == "0.0"
+
+
+def test_a_failure_in_a_function_that_it_calls_is_named_first():
+    wrong = RIGHT.replace("scores - scores.max(axis=axis, keepdims=True)", "scores")
+    calls = """
+def attention_scores(query, key):
+    return query @ key.swapaxes(-2, -1) / query.shape[-1] ** 0.5
+def scaled_dot_product_attention(query, key, value):
+    weights = softmax(attention_scores(query, key), axis=-2)
+    return weights @ value, weights
+check('scaled_dot_product_attention')
+"""
+    assert "look there first" in " ".join(output_of(wrong + calls).split())
+    assert "Take one query: over which axis" in " ".join(output_of(RIGHT + calls).split())
+
+
+def test_a_loop_that_never_ends_is_stopped_and_told():
+    text = output_of("def softmax(scores, axis=-1):\n    while True:\n        pass\ncheck('softmax')")
+    assert "did not finish within 3 s" in text
+
+
+def test_the_arguments_of_a_failed_case_can_be_had():
+    text = output_of("def softmax(scores, axis=-1):\n    return scores\nprint(check('softmax').inputs)")
+    assert "{'scores': array([" in text
+
+
+def test_a_stub_an_absent_function_and_an_unknown_name_are_told_apart():
+    stub = "def softmax(scores, axis=-1):\n    raise NotImplementedError\n"
+    assert "softmax is still the stub" in output_of(stub + "check('softmax')")
+    assert "softmax is not defined yet" in output_of("check('softmax')")
+    assert "there is no exercise 'sofmax'; there are: build_vocabulary" in output_of("check('sofmax')")
+
+
+def test_the_hidden_cell_runs_nothing_and_earns_nothing():
+    text = output_of("outcome = check('softmax', hidden=True)\nprint(outcome._repr_mimebundle_())")
+    assert "when you hand in" in text
+    assert "'text/plain': '0.0'" in text
+
+
+def test_the_visible_cases_hold_no_hidden_one():
+    assert {case.visible for case in read_all_exercises()["softmax"].cases} == {True}
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_own_copies_are_made_once_and_never_overwritten(tmp_path, monkeypatch, capsys, again):
+    from autograder.tools import work
+
+    monkeypatch.setattr(work, "WORK", tmp_path / "work")
+    monkeypatch.setattr(work, "ROOT", tmp_path)
+    if again:
+        (tmp_path / "work").mkdir()
+        (tmp_path / "work" / "ch04_attention.ipynb").write_text("mine")
+    work.copy_missing()
+    own = (tmp_path / "work" / "ch04_attention.ipynb").read_text()
+    assert (own == "mine") is again
+    assert ("yours, left as it is" in capsys.readouterr().out) is again
+
+
+def test_grading_ones_own_work_prints_scores_and_hints(tmp_path, monkeypatch, capsys):
+    from autograder.tools import work
+
+    monkeypatch.setattr(work, "WORK", tmp_path)
+    (tmp_path / "ch04_attention.ipynb").write_bytes(
+        (ROOT / "notebooks" / "ch04_attention" / "ch04_attention.ipynb").read_bytes()
+    )
+    work.grade_work(["ch04_attention"])
+    printed = capsys.readouterr().out
+    assert re.search(r"in all +0/\d+", printed)
+    assert "softmax is still the stub" in printed
+
+
+def test_grading_what_is_not_there_names_the_command(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "autograder", "grade-work", "ch77_none"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert ran.returncode == 2
+    assert "there is no chapter 'ch77_none'; there are: ch01_embeddings" in ran.stderr
+    if not WORK.exists():
+        ran = subprocess.run(
+            [sys.executable, "-m", "autograder", "grade-work"], cwd=ROOT, capture_output=True, text=True
+        )
+        assert ran.returncode == 2
+        assert "`make lab`" in ran.stderr

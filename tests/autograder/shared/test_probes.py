@@ -1,0 +1,332 @@
+"""The probes note what they say, of functions on tensors and of modules; and the judge puts it into words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from autograder.authoring import draw
+from autograder.authoring.exercise import Case, Exercise, load_exercises
+from autograder.shared.probes import (
+    arguments_after,
+    at_the_start,
+    extremes,
+    gradients,
+    moved,
+    observe,
+    returned_for_views,
+)
+from autograder.shared.wire import Tensor, decode, encode, plain
+from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
+from solutions.ch08_encoder_decoder import greedy_decode
+from tests.conftest import judged
+
+
+class Scale(nn.Module):
+    """The exercise of this test: x times a learned weight, a part of it dropped in train mode."""
+
+    def __init__(self, d_model, dropout=0.0):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.dropout(x * self.weight)
+
+
+def scale_case(dropout=0.0, dtype=torch.float64, **parts):
+    def inputs(rng):
+        x = draw.normal(rng, 2, 3, 4, dtype=dtype)
+        return draw.module_case(rng, Scale, {"d_model": 4, "dropout": dropout}, {"x": x}, dtype, **parts)
+
+    return inputs
+
+
+def first_change(rng):
+    inputs = scale_case()(rng)
+    x = inputs["forward"]["x"].clone()
+    x[:, 1] += 1
+    return {**inputs, "changed": {"x": x}}
+
+
+SCALE = Exercise(
+    reference=Scale,
+    cases=(
+        Case("scales", scale_case()),
+        Case("bfloat16", scale_case(dtype=torch.bfloat16)),
+        Case("gradients", scale_case(), probe=gradients),
+        Case("x stays", scale_case(), probe=arguments_after),
+        Case("views", scale_case(), probe=returned_for_views),
+        Case("only the changed position moves", first_change, probe=moved),
+        Case("dropout in train mode", scale_case(dropout=0.25, train=True), probe=extremes),
+        Case("a new one", lambda rng: {"constructor": {"d_model": 3}, "shown": ["weight"]}, probe=at_the_start),
+    ),
+    misconceptions=(),
+)
+
+
+def messages(implementation):
+    return {v.title: v.message for v in judged(SCALE.prepare(b"any"), implementation) if not v.passed}
+
+
+def scale_with(forward=Scale.forward, **members):
+    return type("Scale", (Scale,), {"forward": forward, **members})
+
+
+def test_the_module_itself_passes_every_case():
+    assert messages(Scale) == {}
+
+
+class WithBuffer(nn.Module):
+    def __init__(self, d_model, dropout=0.0):
+        super().__init__()
+        self.register_buffer("weight", torch.ones(d_model))
+
+    def forward(self, x):
+        return x * self.weight
+
+
+class OfAnotherShape(nn.Module):
+    def __init__(self, d_model, dropout=0.0):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model, 1))
+
+
+def change_in_place(self, x):
+    x *= 2
+    return x / 2 * self.weight
+
+
+def sums_over_positions(self, x):
+    return x.sum(1, keepdim=True) * self.weight + 0 * x
+
+
+@pytest.mark.parametrize(
+    ("implementation", "title", "sentence"),
+    [
+        (lambda d_model, dropout=0.0: 3, "scales", "Scale makes the int 3, not an nn.Module."),
+        (lambda width: 3, "scales", "Scale takes (width), and is called with (d_model, dropout)"),
+        (WithBuffer, "scales", "Scale has no parameter weight; it has none."),
+        (OfAnotherShape, "scales", "Scale has weight of shape (4, 1), but it should have (4,)."),
+        (scale_with(lambda self: 0), "scales", "Scale has a method forward that takes (), and is called with (x)"),
+        (scale_with(lambda self, x: x.numpy()), "scales", "the result is a float64 array of shape (2, 3, 4), but should be a torch tensor"),
+        (scale_with(lambda self, x: (x * self.weight).float()), "scales", "the result has dtype float32, but should have float64."),
+        (scale_with(lambda self, x: (x * self.weight).float()), "bfloat16", "has dtype float32, but should have bfloat16."),
+        (scale_with(lambda self, x: (x * self.weight).flatten(1)), "scales", "has shape (2, 12), but should have (2, 3, 4)."),
+        (scale_with(lambda self, x: x + self.weight), "scales", "result[0, 0, 0] is"),
+        (scale_with(lambda self, x: x * self.weight * torch.nan), "scales", "the result is nan in 24 of 24 places."),
+        (scale_with(lambda self, x: (x * self.weight).detach()), "gradients", "the gradient with respect to x is missing"),
+        (scale_with(lambda self, x: x * self.weight.detach()), "gradients", "the gradient of weight is missing"),
+        (scale_with(lambda self, x: x.detach() * 0 + x.detach() * self.weight), "gradients", "with respect to x is missing"),
+        (scale_with(change_in_place), "x stays", "it changed x"),
+        (scale_with(lambda self, x: x.view(-1).view(x.shape) * self.weight), "views", "it raised a RuntimeError"),
+        (scale_with(sums_over_positions), "only the changed position moves", "where the result moves when x changes"),
+        (scale_with(lambda self, x: x * self.weight), "dropout in train mode", "smallest of 400 results[0, 0, 0] is"),
+    ],
+)  # fmt: skip
+def test_each_way_to_be_wrong_has_a_sentence(implementation, title, sentence):
+    assert sentence in messages(implementation).get(title, "nothing")
+
+
+def test_a_call_of_a_module_reads_as_one_would_write_it():
+    told = messages(scale_with(lambda self, x: x + 1))
+    assert told["scales"].startswith("Scale(d_model=4, dropout=0.0)(float64 x of shape (2, 3, 4)): ")
+    assert told["dropout in train mode"].startswith("Scale(d_model=4, dropout=0.25).train()(float64 x of shape")
+
+
+def test_a_stub_inside_another_class_is_named():
+    source = """
+class Inner(nn.Module):
+    def forward(self, x):
+        raise NotImplementedError
+
+class Scale(nn.Module):
+    def __init__(self, d_model, dropout=0.0):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.inner = Inner()
+
+    def forward(self, x):
+        return self.inner(x)
+"""
+    namespace = {"nn": nn, "torch": torch}
+    exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
+    assert "calls Inner, which is still the stub" in messages(namespace["Scale"])["scales"]
+
+
+def test_tensors_cross_with_their_dtype():
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool):
+        tensor = torch.tensor([[0.1, -2.5, float("inf")]]).to(dtype)
+        told = decode(encode(plain({"x": tensor})))["x"]
+        assert isinstance(told, Tensor)
+        assert f"torch.{told.dtype}" == str(dtype)
+        assert np.array_equal(
+            told.values, tensor.to(torch.float64 if dtype == torch.float64 else torch.float32).numpy()
+        )
+
+
+def test_gradients_reach_every_floating_argument():
+    rng = np.random.default_rng(0)
+    inputs = {name: plain(draw.normal(rng, 3, 4, dtype=torch.float64)) for name in ("query", "key", "value")}
+    inputs["mask"] = plain(draw.mask(rng, 3, 3))
+    noted = observe("gradients", masked_attention, inputs)["noted"]
+    assert list(noted) == [f"the gradient with respect to {name}" for name in ("query", "key", "value")]
+    assert all(np.isfinite(gradient.values).all() and gradient.values.any() for gradient in noted.values())
+
+
+def reading_numbers(token_ids):
+    return torch.tensor([[word != 0 for word in row] for row in token_ids.tolist()], device=token_ids.device)
+
+
+def forgetting_the_device(token_ids):
+    return torch.tensor([[word != 0 for word in row] for row in token_ids.tolist()])
+
+
+@pytest.mark.parametrize("kept", [decoder_mask, padding_mask, reading_numbers])
+def test_a_result_on_the_device_of_its_arguments_is_told_from_another(kept):
+    inputs = {"token_ids": plain(torch.tensor([[4, 5, 0]]))}
+    assert observe("device_kept", kept, inputs) == {"noted": {"the device of the result": "meta"}}
+    mixing = observe("device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3), inputs)
+    assert mixing["raised"]["type"] == "RuntimeError"
+    fixed = observe("device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3, "cpu"), inputs)
+    assert fixed["raised"]["type"] == "RuntimeError"
+    forgetting = observe("device_kept", forgetting_the_device, inputs)
+    assert forgetting == {"noted": {"the device of the result": "cpu"}}
+
+
+def test_a_device_that_is_asked_for_is_told_from_another():
+    inputs = {"seq_len": 3, "device": "meta"}
+    assert observe("device_kept", causal_mask, inputs) == {"noted": {"the device of the result": "meta"}}
+    for elsewhere in (None, "cpu"):
+        ignoring = observe(
+            "device_kept", lambda seq_len, device=None, fixed=elsewhere: causal_mask(seq_len, fixed), inputs
+        )
+        assert ignoring == {"noted": {"the device of the result": "cpu"}}
+
+
+def decoding_case(script, train, **arguments):
+    src = torch.arange(4, 4 + len(script))[:, None].repeat(1, 3)
+    return plain({"model": {"script": torch.tensor(script), "train": train}, "src": src, **arguments})
+
+
+def test_a_scripted_model_writes_its_script():
+    told = observe("decoded", greedy_decode, decoding_case([[7, 5, 2, 6], [4, 2, 3, 3]], train=True))
+    assert told["result"].values.tolist() == [[1, 7, 5, 2], [1, 4, 2, 0]]
+    assert list(told["noted"].values()) == [True, 0, 0]
+    told = observe("decoded", greedy_decode, decoding_case([[7, 5, 6, 2]], train=False, max_len=3))
+    assert told["result"].values.tolist() == [[1, 7, 5]]
+    assert told["noted"]["the model's `training` afterwards"] is False
+
+
+def test_a_scripted_model_notices_how_it_is_used():
+    def careless(model, src):
+        ids = torch.ones(len(src), 1, dtype=torch.int64)
+        for _ in range(3):
+            ids = torch.cat([ids, model(src, ids)[:, -1:].argmax(-1)], 1)
+        return ids
+
+    told = observe("decoded", careless, decoding_case([[7, 5, 2, 6]], train=True))
+    assert told["result"].values.tolist() == [[1, 7, 5, 2]]
+    assert all(told["noted"].values())
+    told = observe(
+        "decoded",
+        lambda model, src: model(src, torch.tensor([[1, 9, 5]])).argmax(-1),
+        decoding_case([[7, 5, 2]], False),
+    )
+    assert told["result"].values.tolist() == [[7, 8, 8]]  # after a wrong prefix, a word that is in no script
+
+
+def test_draws_are_what_they_say():
+    rng = np.random.default_rng(0)
+    assert draw.padded(rng, [3, 1], 4).ne(0).sum(1).tolist() == [3, 1]
+    assert draw.mask(rng, 50, 7, share=0.0).sum(-1).eq(1).all()
+    with pytest.raises(ValueError, match="passed in order"):
+        draw.module_case(rng, Scale, {"dropout": 0.0}, {})
+
+
+def test_a_reference_whose_modules_are_kept_answers_as_a_new_one_does():
+    exercise = load_exercises("ch08_encoder_decoder")["Transformer"]
+    seeds = [bytes([number]) * 32 for number in range(3)]
+    for seed in (*seeds, *seeds[::-1]):  # in an order in which every module is used again
+        kept = exercise.prepare(seed)
+        new = replace(exercise).prepare(seed)  # has made no module yet
+        assert encode([case.expected for case in kept.cases]) == encode([case.expected for case in new.cases])
+
+
+def searching_case(table, **arguments):
+    return plain({"step_log_probs": {"stand_in": "table", "table": torch.tensor(table)}, **arguments})
+
+
+def test_a_table_is_read_by_prefix():
+    log_probs = [[[0.0, -9.0, -5.0, -1.0], [-3.0, -9.0, -1.0, -2.0]]]  # after an even number, and after an odd one
+
+    def follow_the_likeliest(step_log_probs, bos_id):
+        ids = [bos_id]
+        while len(ids) < 5 and ids[-1] != 2:
+            ids.append(int(step_log_probs(torch.tensor([ids]))[0].argmax()))
+        return np.array(ids[1:]).tolist()
+
+    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=1)) == {"result": [2]}
+    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=0)) == {"result": [0, 0, 0, 0]}
+    told = observe("searched_among_equals", follow_the_likeliest, searching_case(log_probs, bos_id=0))["noted"]
+    assert list(told.values()) == [4, 0.0, -5.0]
+    told = observe("searched_among_equals", lambda *_: torch.tensor([1]), searching_case(log_probs))
+    assert told == {"unfit": "returns a torch tensor of int64 and shape (1,), not a list of ids"}
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "sentence"),
+    [
+        ([[1, 3]], "takes prefixes, a (beam, len) tensor of int64, and is called with a list of 1"),
+        (torch.tensor([1, 3]), "is called with a torch tensor of int64 and shape (2,)"),
+        (torch.tensor([[1.0]]), "is called with a torch tensor of float32 and shape (1, 1)"),
+        (torch.tensor([[1, 3], [3, 3]]), "takes prefixes that begin with bos_id, here 1"),
+    ],
+)
+def test_a_table_says_how_it_wants_to_be_asked(prefixes, sentence):
+    told = observe("searched", lambda step_log_probs: step_log_probs(prefixes), searching_case([[[0.0, 0.0]]]))
+    assert sentence in told["raised"]["message"]
+
+
+def training_case(dtype=torch.float64, **parts):
+    rng = np.random.default_rng(0)
+    shapes = {"src_embedding": (6, 2), "tgt_embedding": (5, 2), "generator": (5, 2)}
+    weights = {f"{name}.weight": draw.normal(rng, *shape, dtype=dtype) for name, shape in shapes.items()}
+    weights["generator.bias"] = draw.normal(rng, 5, dtype=dtype)
+    optimizer = {"stand_in": "optimizer", "name": "SGD", "lr": 0.5}
+    model = {"stand_in": "translator", "weights": weights, **parts}
+    return plain({"model": model, "optimizer": optimizer, "src": torch.tensor([[4, 5]]), "tgt": torch.tensor([[1, 4]])})
+
+
+def test_an_update_is_noted_as_what_it_changes():
+    def raise_the_bias(model, optimizer, src, tgt):
+        model.train()
+        assert model(src, tgt).shape == (1, 2, 5)
+        optimizer.zero_grad()
+        model.generator.bias.sum().backward()
+        optimizer.step()
+        return np.float64(3)
+
+    told = observe("updated", raise_the_bias, training_case(train=False, old_gradients=True))
+    assert told["result"] == 3
+    noted = told["noted"]
+    assert noted["the change of generator.bias"].values.tolist() == [-0.5] * 5
+    assert not noted["the change of src_embedding.weight"].values.any()
+    assert list(noted.values())[-3:] == [True, 0.5, True]
+    assert "result" not in observe("updated", raise_the_bias, training_case(torch.float32))
+
+
+def test_an_update_tells_what_it_should_have_left():
+    def careless(model, optimizer, src, tgt):
+        model.train()
+        model.dropout.eval()
+        optimizer.param_groups[0]["lr"] = 0.1
+        src += 1
+        optimizer.step()
+        return 1.0
+
+    noted = observe("updated", careless, training_case(old_gradients=True))["noted"]
+    assert list(noted.values())[-3:] == [False, 0.1, False]
+    assert noted["the change of generator.bias"].values.all()

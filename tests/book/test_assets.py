@@ -1,0 +1,109 @@
+"""What the book serves beside its pages: the pinned archive or nothing, once; and a sentence about what is missing."""
+
+import base64
+import hashlib
+import io
+import tarfile
+import urllib.error
+
+import pytest
+
+from book.sphinx_ext import assets
+
+
+@pytest.fixture
+def archive():
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as file:
+        for name in ("package/dist/one.mjs", "package/dist/two.wasm"):
+            about = tarfile.TarInfo(name)
+            about.size = len(name)
+            file.addfile(about, io.BytesIO(name.encode()))
+    return content.getvalue()
+
+
+def package(archive, **changes):
+    sha512 = base64.b64encode(hashlib.sha512(archive).digest()).decode()
+    pinned = {
+        "name": "@some/thing",
+        "version": "1.2.3",
+        "sha512": sha512,
+        "licence": "MIT",
+        "files": ("two.wasm",),
+        "folder": "dist",
+    }
+    return assets.Package(**{**pinned, **changes})
+
+
+@pytest.fixture
+def asked(archive, monkeypatch):
+    """Answer every request with the archive; note the addresses."""
+    urls = []
+
+    def answer(url, timeout):
+        urls.append(url)
+        return io.BytesIO(archive)
+
+    monkeypatch.setattr(assets.urllib.request, "urlopen", answer)
+    return urls
+
+
+def test_a_package_is_fetched_once_and_again_for_another_version(tmp_path, archive, asked):
+    folder = tmp_path / "thing"
+    for version in ("1.2.3", "1.2.3", "1.2.4"):
+        assets.fetch(package(archive, version=version), folder)
+    assert asked == [f"https://registry.npmjs.org/@some/thing/-/thing-1.2.{number}.tgz" for number in (3, 4)]
+    assert sorted(path.name for path in folder.iterdir()) == ["VERSION", "two.wasm"]
+    assert (folder / "two.wasm").read_text() == "package/dist/two.wasm"
+    assert "1.2.4, MIT" in (folder / "VERSION").read_text()
+
+
+def test_another_archive_than_the_pinned_one_is_refused(tmp_path, archive, asked):
+    with pytest.raises(ValueError, match="not what was pinned"):
+        assets.fetch(package(archive, sha512="AAAA"), tmp_path / "thing")
+    assert not (tmp_path / "thing").exists()
+
+
+def test_what_cannot_be_had_is_left_out_and_said(tmp_path, archive, monkeypatch):
+    def no_network(url, timeout):
+        raise urllib.error.URLError("no network")
+
+    monkeypatch.setattr(assets.urllib.request, "urlopen", no_network)
+    missing = assets.prepare(tmp_path / "static", tmp_path / "nowhere", {"thing": package(archive)})
+    assert len(missing) == 2
+    assert "@some/thing 1.2.3 could not be fetched" in missing[0]
+    assert "`make demo` trains one" in missing[1]
+    assert list((tmp_path / "static").iterdir()) == []
+
+
+def test_more_files_of_the_same_version_are_fetched_and_keep_their_folders(tmp_path, archive, asked):
+    folder = tmp_path / "thing"
+    assets.fetch(package(archive), folder)
+    assets.fetch(package(archive, files=("dist/one.mjs", "dist/two.wasm"), folder="."), folder)
+    assert len(asked) == 2
+    assert (folder / "dist" / "one.mjs").exists()
+    assert not (folder / "two.wasm").exists()
+
+
+def test_what_git_keeps_is_what_is_pinned():
+    for name, package in assets.KEPT.items():
+        folder = assets.KEPT_IN_GIT / "vendor" / name
+        assert f"{package.name} {package.version}" in (folder / "VERSION").read_text()
+        assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
+            "VERSION",
+            *package.files,
+        }
+
+
+@pytest.mark.parametrize("name", [*assets.FETCHED, *assets.KEPT])
+def test_every_package_comes_with_its_licence(name):
+    licence = (assets.KEPT_IN_GIT / "vendor" / "licences" / f"{name}.txt").read_text()
+    assert "Permission is hereby granted" in licence or "Apache License" in licence
+
+
+def test_the_newest_versions_are_told_with_what_is_to_be_pinned(monkeypatch):
+    told = b'{"version": "99.0.0", "dist": {"integrity": "sha512-abc="}}'
+    monkeypatch.setattr(assets.urllib.request, "urlopen", lambda url, timeout: io.BytesIO(told))
+    lines = assets.newest()
+    assert len(lines) == len(assets.FETCHED) + len(assets.KEPT)
+    assert all("99.0.0 is the newest, abc=" in line for line in lines)
