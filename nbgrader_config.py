@@ -1,4 +1,6 @@
-"""nbgrader's folders mapped onto this repository, and the course's grader plugged into nbgrader's own commands."""
+"""nbgrader's folders mapped onto this repository, and the course's grader plugged into nbgrader's
+own commands.
+"""
 
 import os
 import sys
@@ -9,7 +11,8 @@ from sqlalchemy.exc import SAWarning
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))  # a copy of the tree grades with its own code
-# A fresh gradebook makes nbgrader run `alembic`, which it looks for on PATH: this environment's comes first.
+# A fresh gradebook makes nbgrader run `alembic`, which it looks for on PATH: this environment's
+# comes first.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 warnings.filterwarnings(

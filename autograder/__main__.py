@@ -1,4 +1,6 @@
-"""The course's commands: `python -m autograder release | work | grade-work | export | grade | bench | demo`."""
+"""The course's commands: `python -m autograder release | work | grade-work | export | grade | bench
+| demo`.
+"""
 
 import argparse
 import sys
@@ -8,13 +10,19 @@ from autograder.grading import ctrl_c
 
 
 def main(arguments=None):
-    """Run one command; a mistake that a person can put right is one sentence on stderr and exit status 2."""
-    parser = argparse.ArgumentParser(prog="python -m autograder", description=__doc__.splitlines()[0])
+    """Run one command; a mistake that a person can put right is one sentence on stderr and exit
+    status 2.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder", description=__doc__.splitlines()[0]
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("release", help="solutions/ -> notebooks/").add_argument(
         "chapters", nargs="*", help="all, if none is named"
     )
-    commands.add_parser("work", help="put your own copies of the notebooks into work/, where there is none yet")
+    commands.add_parser(
+        "work", help="put your own copies of the notebooks into work/, where there is none yet"
+    )
     commands.add_parser("grade-work", help="grade the copies in work/").add_argument(
         "chapters", nargs="*", help="all that are there"
     )
@@ -22,7 +30,10 @@ def main(arguments=None):
     add_grade(commands)
     bench = commands.add_parser("bench", help="what grading costs, ours beside stock nbgrader")
     bench.add_argument(
-        "--chapters", nargs="*", metavar="CHAPTER", help="instead of ch04_attention and ch08_encoder_decoder"
+        "--chapters",
+        nargs="*",
+        metavar="CHAPTER",
+        help="instead of ch04_attention and ch08_encoder_decoder",
     )
     bench.add_argument("--count", type=int, help="submissions that both grade")
     bench.add_argument("--repeats", type=int, help="runs of each")
@@ -44,10 +55,15 @@ def add_export(commands):
     export = commands.add_parser(
         "export",
         help="your Transformer as one module: what passes in work/ is yours, the rest the course's",
-        description="Collect what you wrote in work/, where it passes its checks, and the course's solutions elsewhere, into one "
-        "module that can be imported and trained. It says which is which, and why.",
+        description=(
+            "Collect what you wrote in work/, where it passes its checks, and the course's"
+            " solutions elsewhere, into one module that can be imported and trained. It says which"
+            " is which, and why."
+        ),
     )
-    export.add_argument("module", help="its name or path: my_transformer makes my_transformer.py in this folder")
+    export.add_argument(
+        "module", help="its name or path: my_transformer makes my_transformer.py in this folder"
+    )
     export.add_argument("--force", action="store_true", help="write over a file of that name")
     export.add_argument(
         "--reference",
@@ -61,25 +77,46 @@ def add_grade(commands):
     grade = commands.add_parser(
         "grade",
         help="grade a class",
-        description="Grade a class. Ended at any moment and run again, it grades what is missing, and nothing twice.",
+        description=(
+            "Grade a class. Ended at any moment and run again, it grades what is missing, and"
+            " nothing twice."
+        ),
     )
     grade.add_argument(
         "folder",
         nargs="?",
-        help="<learner>/<chapter>/<chapter>.ipynb, <learner>.ipynb, or a zip of either, as Canvas and Moodle give it; "
-        "autograder/submitted, if nothing is named",
+        help=(
+            "<learner>/<chapter>/<chapter>.ipynb, <learner>.ipynb, or a zip of either, as Canvas"
+            " and Moodle give it; autograder/submitted, if nothing is named"
+        ),
     )
-    grade.add_argument("--chapter", help="the one to grade; all that were handed in, if none is named")
-    grade.add_argument("--into", help="folder for graded notebooks, pages and reports, instead of autograder/")
-    grade.add_argument("--gradebook", help="SQLAlchemy URL of the gradebook: sqlite:///... or postgresql://...")
-    grade.add_argument("--workers", type=int, help="processes; as many as there are cores, if nothing is said")
-    grade.add_argument("--scheduler", help="address of a dask.distributed scheduler whose workers grade: tcp://...")
     grade.add_argument(
-        "--regrade", action="store_true", help="grade again with the stored seeds; say what would change"
+        "--chapter", help="the one to grade; all that were handed in, if none is named"
     )
-    grade.add_argument("--keep", action="store_true", help="with --regrade: put the new scores in place of the old")
     grade.add_argument(
-        "--unsandboxed", action="store_true", help="run learners' code as yourself, and mark every score so"
+        "--into", help="folder for graded notebooks, pages and reports, instead of autograder/"
+    )
+    grade.add_argument(
+        "--gradebook", help="SQLAlchemy URL of the gradebook: sqlite:///... or postgresql://..."
+    )
+    grade.add_argument(
+        "--workers", type=int, help="processes; as many as there are cores, if nothing is said"
+    )
+    grade.add_argument(
+        "--scheduler", help="address of a dask.distributed scheduler whose workers grade: tcp://..."
+    )
+    grade.add_argument(
+        "--regrade",
+        action="store_true",
+        help="grade again with the stored seeds; say what would change",
+    )
+    grade.add_argument(
+        "--keep", action="store_true", help="with --regrade: put the new scores in place of the old"
+    )
+    grade.add_argument(
+        "--unsandboxed",
+        action="store_true",
+        help="run learners' code as yourself, and mark every score so",
     )
 
 
@@ -117,7 +154,9 @@ def run(options):
         case "bench":
             from autograder.tools.bench import bench
 
-            wanted = {"stems": options.chapters and [require_chapter(stem) for stem in options.chapters]}
+            wanted = {
+                "stems": options.chapters and [require_chapter(stem) for stem in options.chapters]
+            }
             wanted |= {"count": options.count, "repeats": options.repeats, "growth": options.growth}
             bench(**{name: value for name, value in wanted.items() if value is not None})
         case "demo":

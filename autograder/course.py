@@ -30,10 +30,14 @@ def chapters():
 
 
 def repository():
-    """Return the address of the course's public repository and its branch; the address is empty where `_config.yml` gives none."""
+    """Return the address of the course's public repository and its branch; the address is empty
+    where `_config.yml` gives none.
+    """
     import yaml  # here, for the same reason
 
-    given = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8")).get("repository") or {}
+    given = (
+        yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8")).get("repository") or {}
+    )
     return given.get("url") or "", given.get("branch") or "main"
 
 

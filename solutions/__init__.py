@@ -1,1 +1,3 @@
-"""The reference implementations: one module a chapter, each also the source of that chapter's notebook."""
+"""The reference implementations: one module a chapter, each also the source of that chapter's
+notebook.
+"""

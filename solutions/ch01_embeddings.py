@@ -9,15 +9,16 @@
 # %% [markdown]
 # # From words to vectors
 #
-# A matrix cannot be multiplied by the word "cat". In this notebook you build the road from a sentence to the array of
-# numbers that every later chapter starts from:
+# A matrix cannot be multiplied by the word "cat". In this notebook you build the road from a
+# sentence to the array of numbers that every later chapter starts from:
 #
-# words → a **vocabulary** → **token ids** → **one-hot** vectors → **embeddings**, and the gradient that lets a table of
-# embeddings learn.
+# words → a **vocabulary** → **token ids** → **one-hot** vectors → **embeddings**, and the gradient
+# that lets a table of embeddings learn.
 #
-# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a function to complete, and
-# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check. (In the book you see
-# this notebook without being able to run it: `make lab` opens a copy of your own.)
+# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a
+# function to complete, and a cell that checks it at once. Replace `raise NotImplementedError` with
+# your code, run the cell, run the check. (In the book you see this notebook without being able to
+# run it: `make lab` opens a copy of your own.)
 
 # %%
 import math
@@ -26,9 +27,9 @@ from collections import Counter
 import numpy as np
 
 # %% [markdown]
-# The first four entries of every vocabulary are not words. `<pad>` fills short sentences up, `<bos>` and `<eos>` mark where a
-# sentence begins and ends, `<unk>` stands for any word that the vocabulary does not have. Their ids are the same in the whole
-# course.
+# The first four entries of every vocabulary are not words. `<pad>` fills short sentences up,
+# `<bos>` and `<eos>` mark where a sentence begins and ends, `<unk>` stands for any word that the
+# vocabulary does not have. Their ids are the same in the whole course.
 
 # %%
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -37,19 +38,22 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 # %% [markdown]
 # ## 1. A vocabulary
 #
-# Give every word a number. Write `build_vocabulary(sentences, max_size=None)`: a dictionary from token to id that holds the four
-# special tokens first, then the words, the most frequent one first. Words that occur equally often stand in alphabetical order,
-# so that everybody who builds this vocabulary gets the same ids.
+# Give every word a number. Write `build_vocabulary(sentences, max_size=None)`: a dictionary from
+# token to id that holds the four special tokens first, then the words, the most frequent one first.
+# Words that occur equally often stand in alphabetical order, so that everybody who builds this
+# vocabulary gets the same ids.
 #
 # | call | result |
 # | --- | --- |
 # | `build_vocabulary(["the cat sat", "the mat"])` | `{"<pad>": 0, "<bos>": 1, "<eos>": 2, "<unk>": 3, "the": 4, "cat": 5, "mat": 6, "sat": 7}` |
 # | the same with `max_size=6` | the first six of these: up to `"cat": 5` |
 #
-# `max_size` counts the special tokens too, so a `max_size` below 4 cannot be met: raise a `ValueError` that says so.
-# `sentences` may be any iterable of strings, also a generator, which can be read only once.
+# `max_size` counts the special tokens too, so a `max_size` below 4 cannot be met: raise a
+# `ValueError` that says so. `sentences` may be any iterable of strings, also a generator, which can
+# be read only once.
 #
-# *Hint:* `sorted` takes a key, and a key may be a pair. Which pair puts large counts first and breaks ties alphabetically?
+# *Hint:* `sorted` takes a key, and a key may be a pair. Which pair puts large counts first and
+# breaks ties alphabetically?
 
 
 # %% exercise="build_vocabulary" points=2
@@ -61,14 +65,17 @@ def build_vocabulary(sentences, max_size=None):
         max_size: largest number of entries, the four special tokens included; None for no limit.
 
     Returns:
-        dict[str, int]: `SPECIAL_TOKENS` as ids 0 to 3, then words by falling frequency, ties in alphabetical order.
+        dict[str, int]: `SPECIAL_TOKENS` as ids 0 to 3, then words by falling frequency, ties in
+        alphabetical order.
 
     Raises:
         ValueError: if `max_size` is below 4.
     """
     ### BEGIN SOLUTION
     if max_size is not None and max_size < len(SPECIAL_TOKENS):
-        raise ValueError(f"max_size is {max_size}, but the special tokens alone need {len(SPECIAL_TOKENS)}")
+        raise ValueError(
+            f"max_size is {max_size}, but the special tokens alone need {len(SPECIAL_TOKENS)}"
+        )
     counts = Counter(word for sentence in sentences for word in sentence.split())
     words = sorted(counts.keys() - set(SPECIAL_TOKENS), key=lambda word: (-counts[word], word))
     return {token: index for index, token in enumerate([*SPECIAL_TOKENS, *words][:max_size])}
@@ -78,13 +85,14 @@ def build_vocabulary(sentences, max_size=None):
 # %% [markdown]
 # ## 2. From a sentence to ids
 #
-# Write `encode(sentence, vocabulary)`: one id for each word of the sentence, in order, as an `int64` array. A word that the
-# vocabulary does not have becomes the id of `<unk>`.
+# Write `encode(sentence, vocabulary)`: one id for each word of the sentence, in order, as an
+# `int64` array. A word that the vocabulary does not have becomes the id of `<unk>`.
 #
-# With the vocabulary of exercise 1, `encode("the dog sat", vocabulary)` is `array([4, 3, 7])`: "dog" is unknown.
+# With the vocabulary of exercise 1, `encode("the dog sat", vocabulary)` is `array([4, 3, 7])`:
+# "dog" is unknown.
 #
-# *Hint:* an empty sentence has no words, so its result has shape `(0,)`, and it is still `int64`. What dtype does
-# `np.array([])` have?
+# *Hint:* an empty sentence has no words, so its result has shape `(0,)`, and it is still `int64`.
+# What dtype does `np.array([])` have?
 
 
 # %% exercise="encode" points=1
@@ -107,8 +115,8 @@ def encode(sentence, vocabulary):
 # %% [markdown]
 # ## 3. One-hot vectors
 #
-# An id is a name, not a quantity: word 6 is not twice word 3. A one-hot vector says only *which* word it is: `vocab_size` numbers,
-# all 0 but a single 1 at the place of the id.
+# An id is a name, not a quantity: word 6 is not twice word 3. A one-hot vector says only *which*
+# word it is: `vocab_size` numbers, all 0 but a single 1 at the place of the id.
 #
 # `one_hot(np.array([2, 0]), vocab_size=4)` is
 #
@@ -117,10 +125,12 @@ def encode(sentence, vocabulary):
 #  [1., 0., 0., 0.]]
 # ```
 #
-# `token_ids` may have any shape; the result has one more axis, at the end. An id outside `[0, vocab_size)` is a mistake somewhere
-# upstream: raise a `ValueError`. That includes negative ids, which NumPy would silently count from the end.
+# `token_ids` may have any shape; the result has one more axis, at the end. An id outside `[0,
+# vocab_size)` is a mistake somewhere upstream: raise a `ValueError`. That includes negative ids,
+# which NumPy would silently count from the end.
 #
-# *Hint:* comparing an array of ids with `np.arange(vocab_size)` gives True in the right place, once the shapes broadcast.
+# *Hint:* comparing an array of ids with `np.arange(vocab_size)` gives True in the right place, once
+# the shapes broadcast.
 
 
 # %% exercise="one_hot" points=2
@@ -149,8 +159,8 @@ def one_hot(token_ids, vocab_size):
 # %% [markdown]
 # ## 4. Embeddings
 #
-# An embedding table has one row of `d_model` numbers for each word. The embedding of a word is its one-hot vector times the table,
-# and that product just picks a row:
+# An embedding table has one row of `d_model` numbers for each word. The embedding of a word is its
+# one-hot vector times the table, and that product just picks a row:
 #
 # ```text
 #                          [ 0.1  0.2 ]
@@ -159,8 +169,8 @@ def one_hot(token_ids, vocab_size):
 #                          [ 0.7  0.8 ]
 # ```
 #
-# Write `embed(token_ids, table)`, which gives the same numbers as `one_hot(token_ids, vocab_size) @ table` and never builds the
-# one-hot vectors. With 30,000 words that saves almost all of the work.
+# Write `embed(token_ids, table)`, which gives the same numbers as `one_hot(token_ids, vocab_size) @
+# table` and never builds the one-hot vectors. With 30,000 words that saves almost all of the work.
 #
 # *Hint:* NumPy indexes with arrays of any shape.
 
@@ -182,24 +192,28 @@ def embed(token_ids, table):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
+# run it:
 #
 # ```python
 # from book.explorers import explore_lookup
 # explore_lookup(embed, one_hot, encode)
 # ```
 #
-# That is the table of the book's page. The ids, the one-hot vectors and the rows beside it are what your three functions return.
+# That is the table of the book's page. The ids, the one-hot vectors and the rows beside it are what
+# your three functions return.
 
 # %% [markdown]
 # ## 5. How a table learns
 #
-# Training asks one question of every number in the table: if it grew a little, how would the loss change? Suppose that
-# backpropagation has brought us `grad_output`, the gradient with respect to each embedding that left the table. Write
-# `embedding_gradient`, which turns it into the gradient with respect to the table.
+# Training asks one question of every number in the table: if it grew a little, how would the loss
+# change? Suppose that backpropagation has brought us `grad_output`, the gradient with respect to
+# each embedding that left the table. Write `embedding_gradient`, which turns it into the gradient
+# with respect to the table.
 #
-# Only the rows that were looked up have a gradient, and a word that occurs twice gets both contributions. For
-# `token_ids = [2, 0, 2]`, `vocab_size = 4` and `grad_output = [[1, 1], [2, 2], [5, 5]]`:
+# Only the rows that were looked up have a gradient, and a word that occurs twice gets both
+# contributions. For `token_ids = [2, 0, 2]`, `vocab_size = 4` and `grad_output = [[1, 1], [2, 2],
+# [5, 5]]`:
 #
 # ```text
 # [[2, 2],     row 0: from position 1
@@ -208,9 +222,9 @@ def embed(token_ids, table):
 #  [0, 0]]
 # ```
 #
-# *Hint:* for ids in one row, the table's gradient is `one_hot(token_ids, vocab_size).T @ grad_output`, written as sums; the ids may also
-# have more axes. Try `a[[0, 0]] += 1` on an array of zeros
-# and look closely before you rely on it.
+# *Hint:* for ids in one row, the table's gradient is `one_hot(token_ids, vocab_size).T @
+# grad_output`, written as sums; the ids may also have more axes. Try `a[[0, 0]] += 1` on an array
+# of zeros and look closely before you rely on it.
 
 
 # %% exercise="embedding_gradient" points=2
@@ -223,8 +237,8 @@ def embedding_gradient(token_ids, grad_output, vocab_size):
         vocab_size: number of rows of the table.
 
     Returns:
-        (vocab_size, d_model), the dtype of `grad_output`: gradient of `sum(embed(token_ids, table) * grad_output)` with
-        respect to `table`; contributions of repeated ids are summed.
+        (vocab_size, d_model), the dtype of `grad_output`: gradient of `sum(embed(token_ids,
+        table) * grad_output)` with respect to `table`; contributions of repeated ids are summed.
     """
     ### BEGIN SOLUTION
     gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
@@ -236,5 +250,6 @@ def embedding_gradient(token_ids, grad_output, vocab_size):
 # %% [markdown]
 # ## What you have now
 #
-# `build_vocabulary` and `encode` turn text into ids; `embed` turns ids into vectors; `embedding_gradient` lets the vectors learn.
-# What the vectors do not know yet is where in the sentence their word stood: that is the next chapter.
+# `build_vocabulary` and `encode` turn text into ids; `embed` turns ids into vectors;
+# `embedding_gradient` lets the vectors learn. What the vectors do not know yet is where in the
+# sentence their word stood: that is the next chapter.

@@ -9,12 +9,14 @@
 # %% [markdown]
 # # Why attention
 #
-# Can one vector hold a whole sentence? In this notebook you build the two halves of that question: a **recurrent network**, which reads a
-# sentence word by word into one vector, and **additive attention**, which looks back at every state that the reader passed through.
+# Can one vector hold a whole sentence? In this notebook you build the two halves of that question:
+# a **recurrent network**, which reads a sentence word by word into one vector, and **additive
+# attention**, which looks back at every state that the reader passed through.
 #
-# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a function to complete, and
-# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check. (In the book you see
-# this notebook without being able to run it: `make lab` opens a copy of your own.)
+# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a
+# function to complete, and a cell that checks it at once. Replace `raise NotImplementedError` with
+# your code, run the cell, run the check. (In the book you see this notebook without being able to
+# run it: `make lab` opens a copy of your own.)
 
 # %%
 import math
@@ -27,25 +29,28 @@ from solutions.ch02_positional_encoding import sinusoidal_encoding
 # %% [markdown]
 # ## 1. A reader with one state
 #
-# A recurrent network keeps a **state**, a vector of `d_hidden` numbers. For each word it makes a new state from the word's vector $x_t$ and the
-# state before, with the same three arrays every time:
+# A recurrent network keeps a **state**, a vector of `d_hidden` numbers. For each word it makes a
+# new state from the word's vector $x_t$ and the state before, with the same three arrays every
+# time:
 #
 # $$h_t = \tanh(x_t W_{input} + h_{t-1} W_{hidden} + b), \qquad h_0 = 0$$
 #
-# Write `rnn_encode(inputs, w_input, w_hidden, bias)`. `inputs` has one row a word; return one row a word too, the states $h_1, h_2, \dots$
-# ($h_0$ is not among them). With
+# Write `rnn_encode(inputs, w_input, w_hidden, bias)`. `inputs` has one row a word; return one row a
+# word too, the states $h_1, h_2, \dots$ ($h_0$ is not among them). With
 #
 # ```text
 # inputs = [[1, 0], [0, 1]]     w_input = [[1, 0], [0, 1]]     w_hidden = [[0.5, 1], [0, 0.5]]     bias = [0, 0.5]
 # ```
 #
-# the first state is $\tanh(1, 0.5)$, which is `[0.7616, 0.4621]` to four decimals. The second is the $\tanh$ of
-# $(0, 1) + (0.3808, 0.9927) + (0, 0.5)$, which is `[0.3634, 0.9864]`. The middle term is the first state times `w_hidden`.
+# the first state is $\tanh(1, 0.5)$, which is `[0.7616, 0.4621]` to four decimals. The second is
+# the $\tanh$ of $(0, 1) + (0.3808, 0.9927) + (0, 0.5)$, which is `[0.3634, 0.9864]`. The middle
+# term is the first state times `w_hidden`.
 #
 # The result has the dtype of `inputs`, and none of the four arguments is changed.
 #
-# *Hint:* nothing can be done for all words at once, so a loop is right. Which dtype has the state that you start from? And if you write each new
-# state into the same array, what does a list of them hold at the end?
+# *Hint:* nothing can be done for all words at once, so a loop is right. Which dtype has the state
+# that you start from? And if you write each new state into the same array, what does a list of them
+# hold at the end?
 
 
 # %% exercise="rnn_encode" points=3
@@ -59,8 +64,8 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
         bias: (d_hidden,).
 
     Returns:
-        (seq_len, d_hidden), the dtype of `inputs`: row t is `tanh(inputs[t] @ w_input + (row t - 1) @ w_hidden + bias)`; before the first
-        row, the state is zero.
+        (seq_len, d_hidden), the dtype of `inputs`: row t is `tanh(inputs[t] @ w_input + (row t - 1)
+        @ w_hidden + bias)`; before the first row, the state is zero.
 
     Source: Pascanu et al. 2013, section 1.1, for the network; the book's page for this form of it.
     """
@@ -78,11 +83,13 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
 # %% [markdown]
 # ## 2. Additive attention
 #
-# Now somebody who is writing the translation wants to know which of the reader's states to look at. Their own state is the **query** $q$; the
-# reader's states are the **keys** $k_t$. A small network compares the query with each key, a softmax turns the scores into weights, and the
-# **context** $c$ is the weighted sum of the keys:
+# Now somebody who is writing the translation wants to know which of the reader's states to look at.
+# Their own state is the **query** $q$; the reader's states are the **keys** $k_t$. A small network
+# compares the query with each key, a softmax turns the scores into weights, and the **context** $c$
+# is the weighted sum of the keys:
 #
-# $$s_t = v \cdot \tanh(q\,W_{query} + k_t\,W_{key}), \qquad w = \operatorname{softmax}(s), \qquad c = \sum_t w_t\,k_t$$
+# $$s_t = v \cdot \tanh(q\,W_{query} + k_t\,W_{key}), \qquad w = \operatorname{softmax}(s), \qquad c
+# = \sum_t w_t\,k_t$$
 #
 # The softmax divides $e^{s_t}$ by the sum of all of them: $w_t = e^{s_t} / \sum_j e^{s_j}$. With
 #
@@ -90,15 +97,17 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
 # query = [1, 0]     keys = [[1, 0], [0, 2]]     w_query = w_key = [[1, 0], [0, 1]]     v = [2, 4]
 # ```
 #
-# the two vectors inside the $\tanh$ are `[2, 0]` and `[1, 2]`, the scores are `1.9281` and `5.3793`, the weights `[0.0307, 0.9693]`, and the
-# context is `[0.0307, 1.9385]`. Write `additive_attention(query, keys, w_query, w_key, v)`, which returns the context and the weights, in this
-# order, both in the dtype of `keys`.
+# the two vectors inside the $\tanh$ are `[2, 0]` and `[1, 2]`, the scores are `1.9281` and
+# `5.3793`, the weights `[0.0307, 0.9693]`, and the context is `[0.0307, 1.9385]`. Write
+# `additive_attention(query, keys, w_query, w_key, v)`, which returns the context and the weights,
+# in this order, both in the dtype of `keys`.
 #
-# Training may make `v` as large as it likes, and the answer must stay finite for scores of any size: with `v = [2000, 4000]` the weights are
-# `[0, 1]`, not `nan`.
+# Training may make `v` as large as it likes, and the answer must stay finite for scores of any
+# size: with `v = [2000, 4000]` the weights are `[0, 1]`, not `nan`.
 #
-# *Hint:* which shape has `keys @ w_key`, and which has `query @ w_query`? And $e^{1000}$ fits no float: what happens to the
-# fraction of the softmax if the same number is taken away from every score, and which number is the safe one?
+# *Hint:* which shape has `keys @ w_key`, and which has `query @ w_query`? And $e^{1000}$ fits no
+# float: what happens to the fraction of the softmax if the same number is taken away from every
+# score, and which number is the safe one?
 
 
 # %% exercise="additive_attention" points=4
@@ -113,7 +122,8 @@ def additive_attention(query, keys, w_query, w_key, v):
 
     Returns:
         context: (d_hidden,), the weighted sum of the keys.
-        weights: (seq_len,), the softmax of the scores `v · tanh(query @ w_query + keys[t] @ w_key)`; finite for scores of any size.
+        weights: (seq_len,), the softmax of the scores `v · tanh(query @ w_query + keys[t] @
+            w_key)`; finite for scores of any size.
 
     Source: Bahdanau et al. 2015, who call it an alignment model.
     """
@@ -126,17 +136,20 @@ def additive_attention(query, keys, w_query, w_key, v):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
+# run it:
 #
 # ```python
 # from book.explorers import explore_copying
 # explore_copying(additive_attention)
 # ```
 #
-# That is the copying machine of the book's page. It trains for some seconds, and then it looks back through *your* attention.
+# That is the copying machine of the book's page. It trains for some seconds, and then it looks back
+# through *your* attention.
 
 # %% [markdown]
 # ## What you have now
 #
-# A reader whose last state is all that it can hand on, and a way to look back at every state instead. The first is why sentences were hard for
-# translators before 2015, the second is where attention begins. The next step is to drop the reader, and let the words look at each other.
+# A reader whose last state is all that it can hand on, and a way to look back at every state
+# instead. The first is why sentences were hard for translators before 2015, the second is where
+# attention begins. The next step is to drop the reader, and let the words look at each other.

@@ -9,13 +9,15 @@
 # %% [markdown]
 # # Scaled dot-product attention
 #
-# Attention is a weighted average that chooses its own weights. In this notebook you build it from its four parts, in NumPy:
-# a **softmax** that no finite score can break, the scaled **scores** of queries against keys, the **attention** that averages the values,
-# and the **gradient** that flows back through the softmax.
+# Attention is a weighted average that chooses its own weights. In this notebook you build it from
+# its four parts, in NumPy: a **softmax** that no finite score can break, the scaled **scores** of
+# queries against keys, the **attention** that averages the values, and the **gradient** that flows
+# back through the softmax.
 #
-# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a function to complete, and
-# a cell that checks it at once. Replace `raise NotImplementedError` with your code, run the cell, run the check. (In the book you see
-# this notebook without being able to run it: `make lab` opens a copy of your own.)
+# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a
+# function to complete, and a cell that checks it at once. Replace `raise NotImplementedError` with
+# your code, run the cell, run the check. (In the book you see this notebook without being able to
+# run it: `make lab` opens a copy of your own.)
 
 # %%
 import math
@@ -25,18 +27,21 @@ import numpy as np
 # %% [markdown]
 # ## 1. Softmax
 #
-# Softmax turns scores into weights: numbers from 0 to 1 that sum to 1, larger where the score is larger.
+# Softmax turns scores into weights: numbers from 0 to 1 that sum to 1, larger where the score is
+# larger.
 #
 # $$\operatorname{softmax}(s)_i = \frac{e^{s_i}}{\sum_j e^{s_j}}$$
 #
 # For example, `softmax(np.array([3.0, 2.0]))` is `[0.7311, 0.2689]`.
 #
-# Two demands make it interesting. It must not overflow: `softmax(np.array([1000.0, 999.0]))` is the same `[0.7311, 0.2689]`, although
-# $e^{1000}$ is far beyond what a float can hold. And a score of `-inf`, which will later mean "may not look here", must get a weight of
-# exactly 0. `axis` says along which axis the weights sum to 1; every slice along it is a softmax of its own. The result has
-# the dtype of `scores`, and `scores` itself stays as it was.
+# Two demands make it interesting. It must not overflow: `softmax(np.array([1000.0, 999.0]))` is the
+# same `[0.7311, 0.2689]`, although $e^{1000}$ is far beyond what a float can hold. And a score of
+# `-inf`, which will later mean "may not look here", must get a weight of exactly 0. `axis` says
+# along which axis the weights sum to 1; every slice along it is a softmax of its own. The result
+# has the dtype of `scores`, and `scores` itself stays as it was.
 #
-# *Hint:* what happens to the fraction if you subtract the same number from every score of a slice? Which number is the safe one?
+# *Hint:* what happens to the fraction if you subtract the same number from every score of a slice?
+# Which number is the safe one?
 
 
 # %% exercise="softmax" points=2
@@ -44,14 +49,17 @@ def softmax(scores, axis=-1):
     """Turn scores into weights that sum to 1 along an axis.
 
     Args:
-        scores: (...) floating; finite, or -inf for entries that get no weight. Each slice has a finite entry.
+        scores: (...) floating; finite, or -inf for entries that get no weight. Each slice has a
+            finite entry.
         axis: the axis along which the weights sum to 1.
 
     Returns:
         like `scores`: `exp(scores)` divided by its sum along `axis`, computed without overflow.
     """
     ### BEGIN SOLUTION
-    shifted = scores - scores.max(axis=axis, keepdims=True)  # exp overflows above 709 in float64, above 88 in float32
+    shifted = scores - scores.max(
+        axis=axis, keepdims=True
+    )  # exp overflows above 709 in float64, above 88 in float32
     exponentials = np.exp(shifted)
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
     ### END SOLUTION
@@ -60,16 +68,17 @@ def softmax(scores, axis=-1):
 # %% [markdown]
 # ## 2. Attention scores
 #
-# How well does each key match each query? Take their dot product, and divide it by $\sqrt{d_k}$, where $d_k$ is the number of
-# components of a query:
+# How well does each key match each query? Take their dot product, and divide it by $\sqrt{d_k}$,
+# where $d_k$ is the number of components of a query:
 #
 # $$\text{scores} = \frac{Q K^\top}{\sqrt{d_k}}$$
 #
-# With `query = [[6, 0, 0, 0]]` and `key = [[1, 0, 0, 0], [0, 1, 0, 0]]` the dot products are 6 and 0, $d_k$ is 4, and the scores are
-# `[[3, 0]]`: one row for each query, one column for each key. Any axes in front (a batch, say) are carried along.
+# With `query = [[6, 0, 0, 0]]` and `key = [[1, 0, 0, 0], [0, 1, 0, 0]]` the dot products are 6 and
+# 0, $d_k$ is 4, and the scores are `[[3, 0]]`: one row for each query, one column for each key. Any
+# axes in front (a batch, say) are carried along.
 #
-# *Hint:* `.T` turns *all* axes round. Which two should change places? And NumPy's `np.sqrt` returns a float64, which would turn
-# float32 scores into float64 ones; `math.sqrt` does not.
+# *Hint:* `.T` turns *all* axes round. Which two should change places? And NumPy's `np.sqrt` returns
+# a float64, which would turn float32 scores into float64 ones; `math.sqrt` does not.
 
 
 # %% exercise="attention_scores" points=2
@@ -81,8 +90,8 @@ def attention_scores(query, key):
         key: (..., key_len, d_k) floating.
 
     Returns:
-        (..., query_len, key_len), the dtype of `query`: dot products divided by sqrt(d_k), so that their variance does not grow with d_k
-        (Vaswani et al. 2017, section 3.2.1).
+        (..., query_len, key_len), the dtype of `query`: dot products divided by sqrt(d_k), so that
+        their variance does not grow with d_k (Vaswani et al. 2017, section 3.2.1).
     """
     ### BEGIN SOLUTION
     return query @ key.swapaxes(-2, -1) / math.sqrt(query.shape[-1])  # (..., query_len, key_len)
@@ -94,15 +103,17 @@ def attention_scores(query, key):
 #
 # Each query gets its own average of the values. The weights are the softmax of its row of scores:
 #
-# $$\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
+# $$\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q
+# K^\top}{\sqrt{d_k}}\right) V$$
 #
-# Suppose the scores of the word "The" against "The", "cat" and "sat" are `[1, 0, 1]`. Its weights are `[0.4223, 0.1554, 0.4223]`, and with
-# the values `[1, 0, 1, 0]`, `[0, 1, 0, 1]` and `[0, 1, 1, 0]` its output is `[0.4223, 0.5777, 0.8446, 0.1554]`.
+# Suppose the scores of the word "The" against "The", "cat" and "sat" are `[1, 0, 1]`. Its weights
+# are `[0.4223, 0.1554, 0.4223]`, and with the values `[1, 0, 1, 0]`, `[0, 1, 0, 1]` and `[0, 1, 1,
+# 0]` its output is `[0.4223, 0.5777, 0.8446, 0.1554]`.
 #
 # Return both: the output, and the weights that made it.
 #
-# *Hint:* for one query the weights sum to 1 over the *keys*. Which axis is that? The values may have more or fewer
-# components than the keys: nothing here needs `d_v` to equal `d_k`.
+# *Hint:* for one query the weights sum to 1 over the *keys*. Which axis is that? The values may
+# have more or fewer components than the keys: nothing here needs `d_v` to equal `d_k`.
 
 
 # %% exercise="scaled_dot_product_attention" points=3
@@ -127,31 +138,35 @@ def scaled_dot_product_attention(query, key, value):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
+# run it:
 #
 # ```python
 # from book.explorers import explore_attention
 # explore_attention(scaled_dot_product_attention, attention_scores)
 # ```
 #
-# That is the plane of the book's page. Turn the query: scores, weights and output are what your two functions return.
+# That is the plane of the book's page. Turn the query: scores, weights and output are what your two
+# functions return.
 
 # %% [markdown]
 # ## 4. Back through the softmax
 #
-# To train, a gradient must pass from the weights to the scores. A score pushes its own weight up and, since the weights sum to 1, all the
-# others down. So every score's gradient involves every weight of its row:
+# To train, a gradient must pass from the weights to the scores. A score pushes its own weight up
+# and, since the weights sum to 1, all the others down. So every score's gradient involves every
+# weight of its row:
 #
 # $$\frac{\partial w_i}{\partial s_j} = w_i\,(\delta_{ij} - w_j)$$
 #
-# Here $\delta_{ij}$ is 1 where $i = j$ and 0 elsewhere. Write `softmax_backward(weights, grad_weights)`: given the weights of a softmax
-# over the last axis and the gradient with respect to them, return the gradient with respect to the scores.
+# Here $\delta_{ij}$ is 1 where $i = j$ and 0 elsewhere. Write `softmax_backward(weights,
+# grad_weights)`: given the weights of a softmax over the last axis and the gradient with respect to
+# them, return the gradient with respect to the scores.
 #
-# For `weights = [0.5, 0.5]` and `grad_weights = [1, 0]` the result is `[0.25, -0.25]`: raising the first score raises the loss as
-# fast as raising the second one lowers it.
+# For `weights = [0.5, 0.5]` and `grad_weights = [1, 0]` the result is `[0.25, -0.25]`: raising the
+# first score raises the loss as fast as raising the second one lowers it.
 #
-# *Hint:* sum the formula over $i$ with `grad_weights` as coefficients. What is left needs no matrix, only a product and a sum along the
-# last axis.
+# *Hint:* sum the formula over $i$ with `grad_weights` as coefficients. What is left needs no
+# matrix, only a product and a sum along the last axis.
 
 
 # %% exercise="softmax_backward" points=3
@@ -163,8 +178,8 @@ def softmax_backward(weights, grad_weights):
         grad_weights: (..., key_len) floating: gradient of the loss with respect to `weights`.
 
     Returns:
-        (..., key_len), the dtype of `weights`: gradient of the loss with respect to the scores. It sums to 0 along the last axis, because adding
-        the same number to all scores changes nothing.
+        (..., key_len), the dtype of `weights`: gradient of the loss with respect to the scores. It
+        sums to 0 along the last axis, because adding the same number to all scores changes nothing.
     """
     ### BEGIN SOLUTION
     inner = (weights * grad_weights).sum(axis=-1, keepdims=True)  # (..., 1)
@@ -175,5 +190,6 @@ def softmax_backward(weights, grad_weights):
 # %% [markdown]
 # ## What you have now
 #
-# A complete attention, forward and back, in a dozen lines of your own. Later chapters run several of them side by side, forbid some of the
-# places to look at, and stack the result; the core stays what you wrote here.
+# A complete attention, forward and back, in a dozen lines of your own. Later chapters run several
+# of them side by side, forbid some of the places to look at, and stack the result; the core stays
+# what you wrote here.

@@ -9,16 +9,18 @@
 # %% [markdown]
 # # The encoder layer
 #
-# Attention lets positions look at each other. To stack it many times over, it needs company. In this notebook you build the three other parts
-# of an encoder layer, in PyTorch: **layer normalisation**, which keeps the numbers at one size, the **feed-forward network**, which
-# works on each position by itself, and the **layer** that joins them to attention with residual connections.
+# Attention lets positions look at each other. To stack it many times over, it needs company. In
+# this notebook you build the three other parts of an encoder layer, in PyTorch: **layer
+# normalisation**, which keeps the numbers at one size, the **feed-forward network**, which works on
+# each position by itself, and the **layer** that joins them to attention with residual connections.
 #
-# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a class to complete, and a cell that
-# checks it at once. Replace every `raise NotImplementedError` of a class with your code, run the cell, run the check. (In the book you see this notebook
-# without being able to run it: `make lab` opens a copy of your own.)
+# The chapter of the same name in the book has the pictures. Each exercise below is a statement, a
+# class to complete, and a cell that checks it at once. Replace every `raise NotImplementedError` of
+# a class with your code, run the cell, run the check. (In the book you see this notebook without
+# being able to run it: `make lab` opens a copy of your own.)
 #
-# The setup cell imports `MultiHeadAttention` and `padding_mask` from the two chapters before, so that you can start here even if yours are not
-# finished.
+# The setup cell imports `MultiHeadAttention` and `padding_mask` from the two chapters before, so
+# that you can start here even if yours are not finished.
 
 # %%
 import math
@@ -33,8 +35,8 @@ from solutions.ch06_masking import padding_mask
 # %% [markdown]
 # ## 1. Layer normalisation
 #
-# Take the $d$ features of one position, $x_1, \dots, x_d$. Subtract their mean, divide by their spread, then give each feature a scale and a
-# shift of its own, which are learned:
+# Take the $d$ features of one position, $x_1, \dots, x_d$. Subtract their mean, divide by their
+# spread, then give each feature a scale and a shift of its own, which are learned:
 #
 # $$
 # \mu = \frac{1}{d} \sum_i x_i, \qquad
@@ -42,20 +44,24 @@ from solutions.ch06_masking import padding_mask
 # y_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}} \cdot \text{weight}_i + \text{bias}_i
 # $$
 #
-# For example, `[1, 9, 7, 7]` has the mean 6 and the variance (25 + 9 + 1 + 1) / 4 = 9. A new `LayerNorm(4)`, whose `weight` is all ones and whose `bias` is all zeros,
-# makes `[-1.6667, 1.0000, 0.3333, 0.3333]` of it.
+# For example, `[1, 9, 7, 7]` has the mean 6 and the variance (25 + 9 + 1 + 1) / 4 = 9. A new
+# `LayerNorm(4)`, whose `weight` is all ones and whose `bias` is all zeros, makes `[-1.6667, 1.0000,
+# 0.3333, 0.3333]` of it.
 #
-# `x` has any number of axes; every slice along the last one is normalised by itself. Both parameters are `nn.Parameter`s of shape `(d_model,)`
-# with exactly these names. $\epsilon$ is the argument `eps`: it keeps a position whose features are all equal from being divided by 0, and
-# such a position gets the bias. The result has the dtype of `x`.
+# `x` has any number of axes; every slice along the last one is normalised by itself. Both
+# parameters are `nn.Parameter`s of shape `(d_model,)` with exactly these names. $\epsilon$ is the
+# argument `eps`: it keeps a position whose features are all equal from being divided by 0, and such
+# a position gets the bias. The result has the dtype of `x`.
 #
-# *Hint:* a mean along an axis usually drops that axis. Which argument keeps it, so that the subtraction lines up? And read in the
-# documentation of `torch.var` what it divides by unless told otherwise.
+# *Hint:* a mean along an axis usually drops that axis. Which argument keeps it, so that the
+# subtraction lines up? And read in the documentation of `torch.var` what it divides by unless told
+# otherwise.
 
 
 # %% exercise="LayerNorm" points=4
 class LayerNorm(nn.Module):
-    """Bring the features of every position to mean 0 and variance 1, then scale and shift each by what was learned.
+    """Bring the features of every position to mean 0 and variance 1, then scale and shift each by
+    what was learned.
 
     Args:
         d_model: features of a position.
@@ -84,20 +90,24 @@ class LayerNorm(nn.Module):
             like `x`.
         """
         ### BEGIN SOLUTION
-        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)  # correction=0: divided by d_model
+        variance, mean = torch.var_mean(
+            x, dim=-1, correction=0, keepdim=True
+        )  # correction=0: divided by d_model
         return (x - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
         ### END SOLUTION
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
+# run it:
 #
 # ```python
 # from book.explorers import explore_layer_norm
 # explore_layer_norm(LayerNorm)
 # ```
 #
-# Those are the four features of the book's page, and the bars on the right are what your norm returns.
+# Those are the four features of the book's page, and the bars on the right are what your norm
+# returns.
 
 # %% [markdown]
 # ## 2. The position-wise feed-forward network
@@ -106,16 +116,20 @@ class LayerNorm(nn.Module):
 #
 # $$\operatorname{FFN}(x) = \operatorname{ReLU}(x W_1 + b_1) \, W_2 + b_2$$
 #
-# `linear_1` widens `d_model` features to `d_ff`, `linear_2` narrows them again; both have a bias. In between, after the ReLU, stands **dropout**: in train mode it
-# sets each feature to 0 with probability `dropout` and divides those that stay by `1 - dropout`. In eval mode it does nothing.
+# `linear_1` widens `d_model` features to `d_ff`, `linear_2` narrows them again; both have a bias.
+# In between, after the ReLU, stands **dropout**: in train mode it sets each feature to 0 with
+# probability `dropout` and divides those that stay by `1 - dropout`. In eval mode it does nothing.
 #
-# `nn.Linear` stores its matrix turned over: `linear_1.weight` is $W_1^\top$, of shape `(d_ff, d_model)`.
+# `nn.Linear` stores its matrix turned over: `linear_1.weight` is $W_1^\top$, of shape `(d_ff,
+# d_model)`.
 #
-# For example, let `d_model` be 2 and `d_ff` 3, the rows of `linear_1.weight` be `[1, 0]`, `[0, 1]` and `[1, 1]` without a bias, and those of `linear_2.weight` be
-# `[1, 2, 3]` and `[4, 5, 6]` with the bias `[0, 1]`. Then `[1, -2]` becomes `[1, -2, -1]`, after the ReLU `[1, 0, 0]`, and at the end `[1, 5]`.
+# For example, let `d_model` be 2 and `d_ff` 3, the rows of `linear_1.weight` be `[1, 0]`, `[0, 1]`
+# and `[1, 1]` without a bias, and those of `linear_2.weight` be `[1, 2, 3]` and `[4, 5, 6]` with
+# the bias `[0, 1]`. Then `[1, -2]` becomes `[1, -2, -1]`, after the ReLU `[1, 0, 0]`, and at the
+# end `[1, 5]`.
 #
-# *Hint:* `nn.Linear` works on the last axis and carries all others along. And a module knows which mode it is in only if its dropout does: use a submodule, or ask
-# `self.training`.
+# *Hint:* `nn.Linear` works on the last axis and carries all others along. And a module knows which
+# mode it is in only if its dropout does: use a submodule, or ask `self.training`.
 
 
 # %% exercise="FeedForward" points=3
@@ -127,7 +141,8 @@ class FeedForward(nn.Module):
         d_ff: features in between.
         dropout: the part of the features in between that training sets to 0.
 
-    Submodules `linear_1`, from d_model to d_ff, and `linear_2`, back; ReLU and dropout between them.
+    Submodules `linear_1`, from d_model to d_ff, and `linear_2`, back; ReLU and dropout between
+    them.
 
     Source: Vaswani et al. 2017, section 3.3.
     """
@@ -157,37 +172,49 @@ class FeedForward(nn.Module):
 # %% [markdown]
 # ## 3. The encoder layer
 #
-# Two parts, $f_1$ and $f_2$: self-attention, then the feed-forward network. Around each goes a **residual connection**, which adds the part's
-# input to its output, and a norm. There are two orders. **Post-norm**, the default and that of the 2017 paper, normalises the sum:
+# Two parts, $f_1$ and $f_2$: self-attention, then the feed-forward network. Around each goes a
+# **residual connection**, which adds the part's input to its output, and a norm. There are two
+# orders. **Post-norm**, the default and that of the 2017 paper, normalises the sum:
 #
-# $$x \leftarrow \operatorname{norm}_1(x + f_1(x)), \qquad x \leftarrow \operatorname{norm}_2(x + f_2(x))$$
+# $$x \leftarrow \operatorname{norm}_1(x + f_1(x)), \qquad x \leftarrow \operatorname{norm}_2(x +
+# f_2(x))$$
 #
-# **Pre-norm**, with `norm_first=True`, normalises what goes into each part, and leaves the sum alone:
+# **Pre-norm**, with `norm_first=True`, normalises what goes into each part, and leaves the sum
+# alone:
 #
-# $$x \leftarrow x + f_1(\operatorname{norm}_1(x)), \qquad x \leftarrow x + f_2(\operatorname{norm}_2(x))$$
+# $$x \leftarrow x + f_1(\operatorname{norm}_1(x)), \qquad x \leftarrow x +
+# f_2(\operatorname{norm}_2(x))$$
 #
-# **Dropout** with probability `dropout` acts in three places: inside `feed_forward`, on the output of the attention before it is added, and on the
-# output of the feed-forward network before it is added. `mask` goes to the attention: True means "may attend". Return the result alone, without the weights.
+# **Dropout** with probability `dropout` acts in three places: inside `feed_forward`, on the output
+# of the attention before it is added, and on the output of the feed-forward network before it is
+# added. `mask` goes to the attention: True means "may attend". Return the result alone, without the
+# weights.
 #
-# For example, suppose that all weights and biases of `w_o` and `linear_2` are 0, so that both parts say nothing. A new layer with `norm_first=True` then hands `[1, 9, 7, 7]` on as
-# it is. With `norm_first=False` it returns `[-1.6667, 1.0000, 0.3333, 0.3333]`.
+# For example, suppose that all weights and biases of `w_o` and `linear_2` are 0, so that both parts
+# say nothing. A new layer with `norm_first=True` then hands `[1, 9, 7, 7]` on as it is. With
+# `norm_first=False` it returns `[-1.6667, 1.0000, 0.3333, 0.3333]`.
 #
-# *Hint:* write the four lines of the formulas above, with names as in the docstring. In self-attention the same tensor is query, key and value:
-# in pre-norm, which tensor is that? And `MultiHeadAttention` returns two things.
+# *Hint:* write the four lines of the formulas above, with names as in the docstring. In
+# self-attention the same tensor is query, key and value: in pre-norm, which tensor is that? And
+# `MultiHeadAttention` returns two things.
 
 
 # %% exercise="EncoderLayer" points=6
 class EncoderLayer(nn.Module):
-    """Look around, then think: self-attention and a feed-forward network, each with a residual connection and a norm.
+    """Look around, then think: self-attention and a feed-forward network, each with a residual
+    connection and a norm.
 
     Args:
         d_model: features of a position.
         num_heads: heads of the self-attention.
         d_ff: inner width of the feed-forward network.
-        dropout: for the feed-forward network, and for the output of each of the two parts before it is added to the residual.
-        norm_first: normalise the input of each part (pre-norm), not the sum after it (post-norm, as in 2017).
+        dropout: for the feed-forward network, and for the output of each of the two parts before it
+            is added to the residual.
+        norm_first: normalise the input of each part (pre-norm), not the sum after it (post-norm, as
+            in 2017).
 
-    Submodules `self_attention`, `feed_forward`, and `norm_1`, `norm_2`, which belong to them in this order.
+    Submodules `self_attention`, `feed_forward`, and `norm_1`, `norm_2`, which belong to them in
+    this order.
 
     Source: Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020.
     """
@@ -232,5 +259,5 @@ class EncoderLayer(nn.Module):
 # %% [markdown]
 # ## What you have now
 #
-# A complete encoder layer. Six of them, one after the other, are the encoder of the 2017 paper; the next chapter stacks them, and gives the
-# decoder's layer a third part.
+# A complete encoder layer. Six of them, one after the other, are the encoder of the 2017 paper; the
+# next chapter stacks them, and gives the decoder's layer a third part.

@@ -9,15 +9,18 @@
 # %% [markdown]
 # # The full Transformer
 #
-# In this notebook the parts become a machine. You build the **decoder layer**, which looks back over what has been written and across to
-# the source, the whole **Transformer** around it, and **greedy decoding**, which makes it translate.
+# In this notebook the parts become a machine. You build the **decoder layer**, which looks back
+# over what has been written and across to the source, the whole **Transformer** around it, and
+# **greedy decoding**, which makes it translate.
 #
-# The chapter of the same name in the book has the pictures and a small model at work. Each exercise below is a statement, code to
-# complete, and a cell that checks it at once. Replace each `raise NotImplementedError` with your code, run the cell, run the check. (In
-# the book you see this notebook without being able to run it: `make lab` opens a copy of your own.)
+# The chapter of the same name in the book has the pictures and a small model at work. Each exercise
+# below is a statement, code to complete, and a cell that checks it at once. Replace each `raise
+# NotImplementedError` with your code, run the cell, run the check. (In the book you see this
+# notebook without being able to run it: `make lab` opens a copy of your own.)
 #
-# What earlier chapters built comes from the course's own solutions, so you can work here even if you left an exercise open there.
-# `need_weights=False` makes their `MultiHeadAttention` faster and returns `None` in place of the weights; you may use it or leave it.
+# What earlier chapters built comes from the course's own solutions, so you can work here even if
+# you left an exercise open there. `need_weights=False` makes their `MultiHeadAttention` faster and
+# returns `None` in place of the weights; you may use it or leave it.
 
 # %%
 import math
@@ -31,8 +34,8 @@ from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 from solutions.ch07_layers import EncoderLayer, FeedForward, LayerNorm
 
 # %% [markdown]
-# One helper is given, and you will need it in the second exercise: chapter 2's positions, as a tensor of the dtype and on the device that you
-# ask for. Run the cell and go on.
+# One helper is given, and you will need it in the second exercise: chapter 2's positions, as a
+# tensor of the dtype and on the device that you ask for. Run the cell and go on.
 
 
 # %%
@@ -48,8 +51,12 @@ def sinusoidal_positions(seq_len, d_model, dtype=torch.float32, device=None):
     Returns:
         (seq_len, d_model): sines in the even columns, cosines in the odd ones.
     """
-    wide = torch.promote_types(dtype, torch.float32)  # half precision cannot count past 2048, bfloat16 not past 256
-    rates = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=wide, device=device) / d_model)  # (pairs,)
+    wide = torch.promote_types(
+        dtype, torch.float32
+    )  # half precision cannot count past 2048, bfloat16 not past 256
+    rates = 10000.0 ** (
+        -torch.arange(0, d_model, 2, dtype=wide, device=device) / d_model
+    )  # (pairs,)
     angles = torch.arange(seq_len, dtype=wide, device=device)[:, None] * rates  # (seq_len, pairs)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).to(dtype)
 
@@ -57,7 +64,8 @@ def sinusoidal_positions(seq_len, d_model, dtype=torch.float32, device=None):
 # %% [markdown]
 # ## 1. The decoder layer
 #
-# An encoder layer has two parts. A decoder layer has three, each with a norm and a residual connection of its own:
+# An encoder layer has two parts. A decoder layer has three, each with a norm and a residual
+# connection of its own:
 #
 # 1. **self-attention** over the target, under `self_mask`;
 # 2. **cross-attention**, in which the target asks and the source answers, under `memory_mask`;
@@ -65,24 +73,25 @@ def sinusoidal_positions(seq_len, d_model, dtype=torch.float32, device=None):
 #
 # In post-norm order, with $m$ for the memory:
 #
-# $$
-# \begin{aligned}
-# x &\leftarrow \operatorname{norm}_1(x + \operatorname{drop}(\operatorname{self\_attention}(x, x, x))) \\
-# x &\leftarrow \operatorname{norm}_2(x + \operatorname{drop}(\operatorname{cross\_attention}(x, m, m))) \\
-# x &\leftarrow \operatorname{norm}_3(x + \operatorname{drop}(\operatorname{feed\_forward}(x)))
-# \end{aligned}
-# $$
+# $$ \begin{aligned} x &\leftarrow \operatorname{norm}_1(x +
+# \operatorname{drop}(\operatorname{self\_attention}(x, x, x))) \\ x &\leftarrow
+# \operatorname{norm}_2(x + \operatorname{drop}(\operatorname{cross\_attention}(x, m, m))) \\ x
+# &\leftarrow \operatorname{norm}_3(x + \operatorname{drop}(\operatorname{feed\_forward}(x)))
+# \end{aligned} $$
 #
-# With `norm_first=True` each norm goes over the input of its part instead, and the sum is left as it is, just as in `EncoderLayer`. The
-# memory is never normalised here: it came from the encoder finished. In train mode, `dropout` thins out the result of each part, and works
-# inside the feed-forward network.
+# With `norm_first=True` each norm goes over the input of its part instead, and the sum is left as
+# it is, just as in `EncoderLayer`. The memory is never normalised here: it came from the encoder
+# finished. In train mode, `dropout` thins out the result of each part, and works inside the
+# feed-forward network.
 #
-# For example, let `DecoderLayer(4, 2, 8, norm_first=True)` have zeros for all the weights and biases of its linear layers, except that the bias
-# of `cross_attention.w_o` is `[1, 0, 0, 0]`. Then only the second part has anything to say, and a target word `[5, 2, 3, 4]` comes out as
-# `[6, 2, 3, 4]`. With `norm_first=False` it is normalised three times and comes out as `[1.534, -1.168, -0.511, 0.145]`.
+# For example, let `DecoderLayer(4, 2, 8, norm_first=True)` have zeros for all the weights and
+# biases of its linear layers, except that the bias of `cross_attention.w_o` is `[1, 0, 0, 0]`. Then
+# only the second part has anything to say, and a target word `[5, 2, 3, 4]` comes out as `[6, 2, 3,
+# 4]`. With `norm_first=False` it is normalised three times and comes out as `[1.534, -1.168,
+# -0.511, 0.145]`.
 #
-# *Hint:* for each of the two attentions say aloud who asks and who answers. The result must have one row for each word of the target. Which
-# argument has so many?
+# *Hint:* for each of the two attentions say aloud who asks and who answers. The result must have
+# one row for each word of the target. Which argument has so many?
 
 
 # %% exercise="DecoderLayer" points=4
@@ -93,11 +102,13 @@ class DecoderLayer(nn.Module):
         d_model: features of a position.
         num_heads: heads of both attentions.
         d_ff: inner width of the feed-forward network.
-        dropout: for the feed-forward network, and for the output of each of the three parts before it is added to the residual.
-        norm_first: normalise the input of each part (pre-norm), not the sum after it (post-norm, as in 2017).
+        dropout: for the feed-forward network, and for the output of each of the three parts before
+            it is added to the residual.
+        norm_first: normalise the input of each part (pre-norm), not the sum after it (post-norm, as
+            in 2017).
 
-    Submodules `self_attention`, `cross_attention`, `feed_forward`, and `norm_1`, `norm_2`, `norm_3`, which belong to them in this
-    order.
+    Submodules `self_attention`, `cross_attention`, `feed_forward`, and `norm_1`, `norm_2`,
+    `norm_3`, which belong to them in this order.
 
     Source: Vaswani et al. 2017, section 3.1.
     """
@@ -121,7 +132,8 @@ class DecoderLayer(nn.Module):
         Args:
             x: (batch, tgt_len, d_model): the target so far.
             memory: (batch, src_len, d_model): what the encoder made of the source.
-            self_mask: bool, broadcasts to (batch, heads, tgt_len, tgt_len); True means "may attend".
+            self_mask: bool, broadcasts to (batch, heads, tgt_len, tgt_len); True means "may
+                attend".
             memory_mask: bool, broadcasts to (batch, heads, tgt_len, src_len).
 
         Returns:
@@ -133,7 +145,9 @@ class DecoderLayer(nn.Module):
             return self.dropout(self.self_attention(x, x, x, self_mask, need_weights=False)[0])
 
         def look_across(x):
-            return self.dropout(self.cross_attention(x, memory, memory, memory_mask, need_weights=False)[0])
+            return self.dropout(
+                self.cross_attention(x, memory, memory, memory_mask, need_weights=False)[0]
+            )
 
         def think(x):
             return self.dropout(self.feed_forward(x))
@@ -151,24 +165,30 @@ class DecoderLayer(nn.Module):
 # %% [markdown]
 # ## 2. The Transformer
 #
-# Now put everything in its place. `encode` turns the ids of the source into the **memory**: look the words up, multiply by
-# $\sqrt{d_{model}}$, add the positions, apply dropout, and pass the sum through the encoder's layers. `decode` does the same with the ids of the target
-# and the decoder's layers, which also get the memory. `forward` is both, and then `generator`, a linear layer that gives each word of the
-# target language a score, the **logit** of being the next. There is no softmax: losses and `argmax` take logits.
+# Now put everything in its place. `encode` turns the ids of the source into the **memory**: look
+# the words up, multiply by $\sqrt{d_{model}}$, add the positions, apply dropout, and pass the sum
+# through the encoder's layers. `decode` does the same with the ids of the target and the decoder's
+# layers, which also get the memory. `forward` is both, and then `generator`, a linear layer that
+# gives each word of the target language a score, the **logit** of being the next. There is no
+# softmax: losses and `argmax` take logits.
 #
-# Padding is masked inside, in the three places where somebody could look at it: the encoder's self-attention, the decoder's, and the
-# cross-attention. The decoder's own also hides what comes later. With `norm_first=True` there is one more norm after each stack,
-# `encoder_norm` and `decoder_norm`; otherwise these two do not exist. The layers get `dropout` and `norm_first`, too. A sentence may be of any
-# length, and the positions have the dtype and the device of the embeddings.
+# Padding is masked inside, in the three places where somebody could look at it: the encoder's
+# self-attention, the decoder's, and the cross-attention. The decoder's own also hides what comes
+# later. With `norm_first=True` there is one more norm after each stack, `encoder_norm` and
+# `decoder_norm`; otherwise these two do not exist. The layers get `dropout` and `norm_first`, too.
+# A sentence may be of any length, and the positions have the dtype and the device of the
+# embeddings.
 #
-# For example, let `d_model` be 4, let the second word of a source have the embedding `[0.5, 0, -0.5, 1]`, and let the encoder have no layers. Then
-# `encode` gives this word $2 \cdot [0.5, 0, -0.5, 1] + [0.8415, 0.5403, 0.0100, 1.0000]$, which is `[1.8415, 0.5403, -0.9900, 3.0000]`. And
-# `Transformer(11, 9, d_model=4, num_heads=2, num_encoder_layers=2, num_decoder_layers=3, d_ff=8)` has 1,249 parameters.
+# For example, let `d_model` be 4, let the second word of a source have the embedding `[0.5, 0,
+# -0.5, 1]`, and let the encoder have no layers. Then `encode` gives this word $2 \cdot [0.5, 0,
+# -0.5, 1] + [0.8415, 0.5403, 0.0100, 1.0000]$, which is `[1.8415, 0.5403, -0.9900, 3.0000]`. And
+# `Transformer(11, 9, d_model=4, num_heads=2, num_encoder_layers=2, num_decoder_layers=3, d_ff=8)`
+# has 1,249 parameters.
 #
 # The stub names the methods for you to fill. Add others as you like.
 #
-# *Hint:* `nn.ModuleList` is what makes a list of layers part of the module. For the masks, write down the shape of the scores in each of the three
-# attentions. Whose words are the columns?
+# *Hint:* `nn.ModuleList` is what makes a list of layers part of the module. For the masks, write
+# down the shape of the scores in each of the three attentions. Whose words are the columns?
 
 
 # %% exercise="Transformer" points=6
@@ -183,10 +203,12 @@ class Transformer(nn.Module):
         d_ff: inner width of the feed-forward networks.
         dropout: for the layers, and for the sum of embeddings and positions.
         pad_id: the id that only fills up; nothing attends to it.
-        norm_first: pre-norm layers, and a norm after each stack; post-norm layers and none otherwise.
+        norm_first: pre-norm layers, and a norm after each stack; post-norm layers and none
+            otherwise.
 
-    Submodules `src_embedding`, `tgt_embedding` (each an `nn.Embedding`), `encoder`, `decoder` (each an `nn.ModuleList`) and
-    `generator` (an `nn.Linear` with bias); with `norm_first` also `encoder_norm` and `decoder_norm`.
+    Submodules `src_embedding`, `tgt_embedding` (each an `nn.Embedding`), `encoder`, `decoder` (each
+    an `nn.ModuleList`) and `generator` (an `nn.Linear` with bias); with `norm_first` also
+    `encoder_norm` and `decoder_norm`.
 
     Source: Vaswani et al. 2017, section 3.
     """
@@ -279,23 +301,24 @@ class Transformer(nn.Module):
 # %% [markdown]
 # ## 3. Greedy decoding
 #
-# A trained model gives scores for the next word. To translate, start with `<bos>`, take the word with the highest score, append it, and ask
-# again, until `<eos>` comes. Do it for a whole batch at once:
+# A trained model gives scores for the next word. To translate, start with `<bos>`, take the word
+# with the highest score, append it, and ask again, until `<eos>` comes. Do it for a whole batch at
+# once:
 #
 # - the source is encoded once, and the decoder sees everything that has been written so far;
 # - a row that has produced `eos_id` is finished, and gets 0 from then on, while others go on;
 # - when every row is finished, or rows have `max_len` ids with `bos_id` counted, stop at once;
 # - decode in eval mode and without gradients, and leave the model in the mode in which it came.
 #
-# For example, say that a model wants to write 7, 5, `<eos>` for the first source and 4, `<eos>` for the second. The result has as many columns as the
-# longer one needs:
+# For example, say that a model wants to write 7, 5, `<eos>` for the first source and 4, `<eos>` for
+# the second. The result has as many columns as the longer one needs:
 #
 # `[[1, 7, 5, 2], [1, 4, 2, 0]]`
 #
 # and with `max_len=3` it is `[[1, 7, 5], [1, 4, 2]]`.
 #
-# *Hint:* `model.decode` returns a vector for every position, and only one of them knows all the words written so far. Keep one boolean a row that
-# says whether it has finished.
+# *Hint:* `model.decode` returns a vector for every position, and only one of them knows all the
+# words written so far. Keep one boolean a row that says whether it has finished.
 
 
 # %% exercise="greedy_decode" points=4
@@ -309,8 +332,9 @@ def greedy_decode(model, src, max_len=64, bos_id=1, eos_id=2):
         bos_id, eos_id: what a row starts with, and what ends it.
 
     Returns:
-        (batch, out_len) int64, out_len <= max_len: decoding stops when every row has produced `eos_id`; behind it a row holds 0.
-        The model is left in the mode, train or eval, in which it came.
+        (batch, out_len) int64, out_len <= max_len: decoding stops when every row has produced
+        `eos_id`; behind it a row holds 0. The model is left in the mode, train or eval, in which it
+        came.
     """
     ### BEGIN SOLUTION
     was_training = model.training
@@ -337,17 +361,20 @@ def extend_until_eos(model, src, max_len, bos_id, eos_id):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and run it:
+# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
+# run it:
 #
 # ```python
 # from book.explorers import explore_decoding
 # explore_decoding(greedy_decode)
 # ```
 #
-# That is the decoding of the book's page: your function writes, with a small translator. To train it takes some seconds.
+# That is the decoding of the book's page: your function writes, with a small translator. To train
+# it takes some seconds.
 
 # %% [markdown]
 # ## What you have now
 #
-# A Transformer, whole, from token ids to a sentence in another language. With weights drawn at random it writes nonsense. The next chapter gives it data, a
-# loss and a GPU, and what you wrote here learns to translate.
+# A Transformer, whole, from token ids to a sentence in another language. With weights drawn at
+# random it writes nonsense. The next chapter gives it data, a loss and a GPU, and what you wrote
+# here learns to translate.

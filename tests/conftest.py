@@ -4,8 +4,10 @@ import functools
 import os
 import shutil
 
-os.environ["OMP_NUM_THREADS"] = (
-    "1"  # before torch is imported: the workers share the cores, and sums depend on the number of threads
+os.environ[
+    "OMP_NUM_THREADS"
+] = (  # before torch is imported: the workers share the cores, and sums depend on the number of threads
+    "1"
 )
 
 import nbformat
@@ -18,13 +20,19 @@ from autograder.shared.probes import observe
 from autograder.shared.wire import decode, encode
 from autograder.tools.sample_class import notebook_with, solution_sources
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 
 
 def judged(prepared, implementation):
     """Judge an implementation on prepared cases, as the grader would, without a kernel."""
     return judge(
-        prepared, [observe(case.probe, implementation, decode(encode(case.inputs))) for case in prepared.cases]
+        prepared,
+        [
+            observe(case.probe, implementation, decode(encode(case.inputs)))
+            for case in prepared.cases
+        ],
     )
 
 
@@ -44,7 +52,9 @@ def hand_in(folder, learner, stem, notebook, name=None, below="submitted"):
     """Write a notebook, or any text, where nbgrader looks for submissions; return its path."""
     path = folder / below / learner / stem / (name or f"{stem}.ipynb")
     path.parent.mkdir(parents=True)
-    path.write_text(notebook if isinstance(notebook, str) else nbformat.writes(notebook), encoding="utf-8")
+    path.write_text(
+        notebook if isinstance(notebook, str) else nbformat.writes(notebook), encoding="utf-8"
+    )
     return path
 
 
@@ -86,14 +96,23 @@ def chromium():
 
 @pytest.fixture
 def page(chromium):
-    """A page that notes its console errors in `errors_seen`, and what it asks other hosts for in `requests_abroad`."""
+    """A page that notes its console errors in `errors_seen`, and what it asks other hosts for in
+    `requests_abroad`.
+    """
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.errors_seen, page.requests_abroad = [], []
     page.on("pageerror", lambda error: page.errors_seen.append(str(error)))
-    page.on("console", lambda message: page.errors_seen.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: page.errors_seen.append(message.text) if message.type == "error" else None,
+    )
     page.on(
         "request",
-        lambda request: page.requests_abroad.append(request.url) if "127.0.0.1" not in request.url[:20] else None,
+        lambda request: (
+            page.requests_abroad.append(request.url)
+            if "127.0.0.1" not in request.url[:20]
+            else None
+        ),
     )
     yield page
     page.close()

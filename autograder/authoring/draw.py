@@ -1,7 +1,8 @@
-"""What the cases of the PyTorch chapters are drawn from: tensors, token ids, masks, and modules with weights of their own.
+"""What the cases of the PyTorch chapters are drawn from: tensors, token ids, masks, and modules
+with weights of their own.
 
-Everything is drawn with a NumPy generator, so that a case depends on its seed alone. Floating numbers have three decimals: a
-learner who prints the inputs of a failed case can read them.
+Everything is drawn with a NumPy generator, so that a case depends on its seed alone. Floating
+numbers have three decimals: a learner who prints the inputs of a failed case can read them.
 """
 
 import inspect
@@ -42,7 +43,8 @@ def mask(rng, *shape, share=0.6):
 
 
 def module_case(rng, reference, constructor, forward, dtype=torch.float32, **parts):
-    """Make the inputs of a case that asks a class: its weights are drawn here, so that every implementation has the same.
+    """Make the inputs of a case that asks a class: its weights are drawn here, so that every
+    implementation has the same.
 
     Args:
         reference: the class that says which weights there are.
@@ -53,11 +55,14 @@ def module_case(rng, reference, constructor, forward, dtype=torch.float32, **par
     names = parameters_of(reference)
     if list(constructor) != names[: len(constructor)]:
         raise ValueError(
-            f"the arguments {list(constructor)} are passed in order, and {reference.__name__} takes {names}"
+            f"the arguments {list(constructor)} are passed in order, and {reference.__name__} takes"
+            f" {names}"
         )
     return {
         "constructor": constructor,
-        "weights": weights(rng, shapes_of_parameters(reference, tuple(constructor.values())), dtype),
+        "weights": weights(
+            rng, shapes_of_parameters(reference, tuple(constructor.values())), dtype
+        ),
         "forward": forward,
         **parts,
     }
@@ -71,25 +76,38 @@ def parameters_of(reference):
 
 @cache
 def shapes_of_parameters(reference, arguments):
-    """Return the parameters of a module as (name, shape), in order; to make one takes longer than most questions to it."""
-    return [(name, tuple(parameter.shape)) for name, parameter in reference(*arguments).named_parameters()]
+    """Return the parameters of a module as (name, shape), in order; to make one takes longer than
+    most questions to it.
+    """
+    return [
+        (name, tuple(parameter.shape))
+        for name, parameter in reference(*arguments).named_parameters()
+    ]
 
 
 def weights(rng, shapes, dtype=torch.float32):
-    """Draw a tensor for each parameter of a module: matrices that keep the size of what they multiply, everything else around 0 or 1.
+    """Draw a tensor for each parameter of a module: matrices that keep the size of what they
+    multiply, everything else around 0 or 1.
 
     Args:
         shapes: of the parameters, by `shapes_of_parameters`.
     """
     sizes, scales, offsets = how_to_draw(tuple(shapes))
     # all at once: a module of some dozen parameters is drawn for most questions
-    numbers = torch.from_numpy((scales * rng.standard_normal(len(scales))).round(3)).to(dtype) + offsets.to(dtype)
-    return {name: each.reshape(shape) for (name, shape), each in zip(shapes, numbers.split(sizes), strict=True)}
+    numbers = torch.from_numpy((scales * rng.standard_normal(len(scales))).round(3)).to(
+        dtype
+    ) + offsets.to(dtype)
+    return {
+        name: each.reshape(shape)
+        for (name, shape), each in zip(shapes, numbers.split(sizes), strict=True)
+    }
 
 
 @cache
 def how_to_draw(shapes):
-    """Return how many numbers each parameter has, what each of them all is multiplied by, and what is added to it."""
+    """Return how many numbers each parameter has, what each of them all is multiplied by, and what
+    is added to it.
+    """
     sizes = [math.prod(shape) for _, shape in shapes]
     scales = [1 / math.sqrt(shape[-1]) if len(shape) > 1 else 0.5 for _, shape in shapes]
     offsets = [float(len(shape) == 1 and name.endswith("weight")) for name, shape in shapes]

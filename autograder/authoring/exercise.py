@@ -1,8 +1,9 @@
 """What an author declares of an exercise, and how it becomes cases with numbers in them.
 
-`autograder/checks/chNN_x.py` holds a tuple `EXERCISES` of `Exercise`s. A `Case` draws its inputs at random, so an exercise is a family
-of questions: a seed makes it into `PreparedCase`s, with the inputs, what the reference answers, and what each known misconception would
-answer. The public seed makes the cases that a learner's `check` runs; a secret one makes those that a grade rests on.
+`autograder/checks/chNN_x.py` holds a tuple `EXERCISES` of `Exercise`s. A `Case` draws its inputs at
+random, so an exercise is a family of questions: a seed makes it into `PreparedCase`s, with the
+inputs, what the reference answers, and what each known misconception would answer. The public seed
+makes the cases that a learner's `check` runs; a secret one makes those that a grade rests on.
 """
 
 import hashlib
@@ -31,11 +32,14 @@ class Case:
     """A family of questions to one exercise.
 
     Args:
-        title: what a right answer does here, in the learner's words: "rows of a matrix each sum to 1".
+        title: what a right answer does here, in the learner's words: "rows of a matrix each sum to
+            1".
         inputs: `inputs(rng) -> dict` draws the arguments, named and ordered as in the signature.
         probe: how the function is observed; one of `autograder.shared.probes`.
-        properties: laws that every right answer obeys, checked before its numbers; see `autograder.shared.judge`.
-        visible: whether the learner's own `check` runs it; hidden cases run only when the notebook is graded.
+        properties: laws that every right answer obeys, checked before its numbers; see
+            `autograder.shared.judge`.
+        visible: whether the learner's own `check` runs it; hidden cases run only when the notebook
+            is graded.
         weight: its share of the points, relative to the other cases of its cell.
     """
 
@@ -72,7 +76,8 @@ class Exercise:
         misconceptions: wrong implementations; each must lose points.
         alternatives: right implementations, written differently; each must keep every point.
         returns: names of the returned values, where it returns a tuple.
-        shortcuts: last names of library functions that do what it asks to write; a call of one keeps its points and is flagged.
+        shortcuts: last names of library functions that do what it asks to write; a call of one
+            keeps its points and is flagged.
     """
 
     reference: Callable
@@ -101,36 +106,48 @@ class Exercise:
 
     @cached_property
     def _shown(self):
-        """What the visible cases ask in the notebook, as text, by the bytes of their first array."""
+        """What the visible cases ask in the notebook, as text, by the bytes of their first
+        array.
+        """
         shown = {}
         for inputs in (self._inputs(case, PUBLIC_SEED, {}) for case in self.cases if case.visible):
             shown.setdefault(first_bytes(inputs), set()).add(encode(inputs))
         return shown
 
     def _inputs(self, case, seed, shown):
-        """Draw a case's inputs, again where they are those that the notebook shows: their answers may stand in a table."""
+        """Draw a case's inputs, again where they are those that the notebook shows: their answers
+        may stand in a table.
+        """
         digest = hmac.digest(seed, f"{self.name}/{case.title}".encode(), hashlib.sha256)
         rng = np.random.default_rng(list(digest))
         for _ in range(MOST_DRAWS):
             inputs = plain(case.inputs(rng))
-            alike = shown.get(first_bytes(inputs))  # mostly none, which is quicker to see than to write all inputs out
+            alike = shown.get(
+                first_bytes(inputs)
+            )  # mostly none, which is quicker to see than to write all inputs out
             if not alike or encode(inputs) not in alike:
                 break
         return inputs
 
     @cached_property
     def _makers(self):
-        """What stands for the reference in cases that give all weights of a module, by what decides how it is made."""
+        """What stands for the reference in cases that give all weights of a module, by what decides
+        how it is made.
+        """
         return {}
 
     def _reference_for(self, inputs):
-        """Return the reference; where it is a class and the case gives all its weights, one that makes equal modules only once.
+        """Return the reference; where it is a class and the case gives all its weights, one that
+        makes equal modules only once.
 
-        To make a module takes longer than to ask it. It is taken again only in the dtypes that it has: rounded buffers stay rounded.
+        To make a module takes longer than to ask it. It is taken again only in the dtypes that it
+        has: rounded buffers stay rounded.
         """
         if "constructor" not in inputs or not inputs.get("weights"):
             return self.reference
-        key = encode([inputs["constructor"], sorted({weight.dtype for weight in inputs["weights"].values()})])
+        key = encode(
+            [inputs["constructor"], sorted({weight.dtype for weight in inputs["weights"].values()})]
+        )
         if key not in self._makers:
             self._makers[key] = made_once(self.reference)
         return self._makers[key]
@@ -143,7 +160,9 @@ class Exercise:
             inputs=inputs,
             expected=observation_of(case.probe, self._reference_for(inputs), inputs),
             lookalike=cache(
-                lambda index: observation_of(case.probe, self.misconceptions[index].implementation, inputs)
+                lambda index: observation_of(
+                    case.probe, self.misconceptions[index].implementation, inputs
+                )
             ),
             properties=case.properties,
             visible=case.visible,
@@ -155,10 +174,12 @@ class Exercise:
 def paper(stem, seed):
     """Return all questions of a chapter that a seed draws, with the reference's answers.
 
-    To answer them ourselves takes as long as a learner's process does, so it is done once for all who sit the same paper.
+    To answer them ourselves takes as long as a learner's process does, so it is done once for all
+    who sit the same paper.
 
     Returns:
-        dict: PreparedExercise by kind and name of a graded cell: ("check", "softmax") the visible cases, ("hidden", "softmax") the rest.
+        dict: PreparedExercise by kind and name of a graded cell: ("check", "softmax") the visible
+            cases, ("hidden", "softmax") the rest.
     """
     exercises = load_exercises(stem)
     if torch := sys.modules.get("torch"):
@@ -171,7 +192,9 @@ def paper(stem, seed):
 
 
 def made_once(kind):
-    """Return what looks like a class, and makes one object at the first call, which it returns ever after."""
+    """Return what looks like a class, and makes one object at the first call, which it returns ever
+    after.
+    """
     made = []
 
     @wraps(kind, updated=())
@@ -184,7 +207,9 @@ def made_once(kind):
 
 
 def first_bytes(value):
-    """Return the bytes of the first array or tensor within a plain value; b"" where there is none."""
+    """Return the bytes of the first array or tensor within a plain value; b"" where there is
+    none.
+    """
     match value:
         case np.ndarray():
             return value.tobytes()
@@ -201,32 +226,42 @@ def first_bytes(value):
 def observation_of(probe, implementation, inputs):
     """Observe an implementation of ours on its own copy of the inputs."""
     if probe.__name__ not in PROBES:
-        raise ValueError(f"{probe.__name__} is not one of the probes in autograder/shared/probes.py")
+        raise ValueError(
+            f"{probe.__name__} is not one of the probes in autograder/shared/probes.py"
+        )
     return observe(probe.__name__, implementation, copied(inputs))
 
 
 def load_exercises(stem):
-    """Return the exercises of a chapter by name, in order. This imports the reference: only a grader's process may.
+    """Return the exercises of a chapter by name, in order. This imports the reference: only a
+    grader's process may.
 
-    A class's own hidden cases, in `autograder/private/<stem>.py`, are laid over those that everybody can read.
+    A class's own hidden cases, in `autograder/private/<stem>.py`, are laid over those that
+    everybody can read.
 
     Raises:
         CourseError: if the chapter has no checks, or the private ones do not fit it.
     """
     if not (ROOT / "autograder" / "checks" / f"{stem}.py").exists():
-        raise CourseError(f"{stem} has no checks; write autograder/checks/{stem}.py (CONTRIBUTING.md shows how)")
+        raise CourseError(
+            f"{stem} has no checks; write autograder/checks/{stem}.py (CONTRIBUTING.md shows how)"
+        )
     module = importlib.import_module(f"autograder.checks.{stem}")
     exercises = {exercise.name: exercise for exercise in module.EXERCISES}
     try:
         for name, cases in private_cases(stem).items():
             if name not in exercises:
                 there = ", ".join(exercises)
-                raise CourseError(f"autograder/private/{stem}.py has cases for {name!r}; there are: {there}")
+                raise CourseError(
+                    f"autograder/private/{stem}.py has cases for {name!r}; there are: {there}"
+                )
             exercises[name] = with_private_cases(stem, exercises[name], cases)
     except CourseError:
         raise
     except Exception as error:  # it is somebody's own code
-        raise CourseError(f"autograder/private/{stem}.py stops with {type(error).__name__}: {error}") from error
+        raise CourseError(
+            f"autograder/private/{stem}.py stops with {type(error).__name__}: {error}"
+        ) from error
     return exercises
 
 
@@ -239,7 +274,9 @@ def private_cases(stem):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     if not isinstance(getattr(module, "CASES", None), dict):
-        raise CourseError(f'autograder/private/{stem}.py should hold CASES = {{"exercise": (Case(...), ...)}}')
+        raise CourseError(
+            f'autograder/private/{stem}.py should hold CASES = {{"exercise": (Case(...), ...)}}'
+        )
     return module.CASES
 
 
@@ -247,18 +284,24 @@ def with_private_cases(stem, exercise, cases):
     """Return an exercise with more hidden cases.
 
     Raises:
-        CourseError: if one of them could not be told from another, or is no question that the reference answers.
+        CourseError: if one of them could not be told from another, or is no question that the
+            reference answers.
     """
     titles = {case.title for case in exercise.cases}
     for case in cases:
         if case.visible or case.title in titles:
             what = "is visible; say visible=False" if case.visible else "has the title of another"
-            raise CourseError(f"in autograder/private/{stem}.py, a case of {exercise.name} {what}: {case.title!r}")
+            raise CourseError(
+                f"in autograder/private/{stem}.py, a case of {exercise.name} {what}: {case.title!r}"
+            )
         titles.add(case.title)
     more = replace(exercise, cases=(*exercise.cases, *cases))
     for case in more.prepare(b"any", visible=False).cases[-len(cases) :] if cases else ():
         raised = case.expected.get("raised", {"deliberate": True})
         if "unfit" in case.expected or not raised["deliberate"]:
             why = case.expected.get("unfit") or f"stops with {raised['type']}: {raised['message']}"
-            raise CourseError(f"in autograder/private/{stem}.py, {case.title!r}: the reference {exercise.name} {why}")
+            raise CourseError(
+                f"in autograder/private/{stem}.py, {case.title!r}: the reference {exercise.name}"
+                f" {why}"
+            )
     return more

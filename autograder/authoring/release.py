@@ -1,7 +1,8 @@
 """From `solutions/chNN_x.py` to the notebook that learners get.
 
-An author writes `exercise="softmax" points=2` on a cell. Here that becomes nbgrader's metadata, the statement before it is locked, and
-the check and hidden cells are added after it; nbgrader's own `generate_assignment` then takes the solutions out.
+An author writes `exercise="softmax" points=2` on a cell. Here that becomes nbgrader's metadata, the
+statement before it is locked, and the check and hidden cells are added after it; nbgrader's own
+`generate_assignment` then takes the solutions out.
 """
 
 import ast
@@ -52,7 +53,8 @@ def release(stem, notebooks=NOTEBOOKS, visible=VISIBLE):
         the path of the notebook.
 
     Raises:
-        CourseError: if source and checks do not name the same exercises, or the source lacks a part.
+        CourseError: if source and checks do not name the same exercises, or the source lacks a
+            part.
     """
     source = source_notebook(stem)
     require_same_exercises(stem, source)
@@ -86,17 +88,29 @@ def source_notebook(stem):
 
 
 def exercise_cells(stem, exercise, points, statement, solution):
-    """Mark the statement and the solution of an exercise; return the check and hidden cells to add after them."""
+    """Mark the statement and the solution of an exercise; return the check and hidden cells to add
+    after them.
+    """
     if statement.cell_type != "markdown":
-        raise CourseError(f"{source_of(stem)}: put the statement of {exercise!r} in a markdown cell right before it")
+        raise CourseError(
+            f"{source_of(stem)}: put the statement of {exercise!r} in a markdown cell right"
+            " before it"
+        )
     if not isinstance(points, int | float) or points <= 0:
-        raise CourseError(f"{source_of(stem)}: {exercise!r} needs points=..., a number above 0, and has {points!r}")
+        raise CourseError(
+            f"{source_of(stem)}: {exercise!r} needs points=..., a number above 0, and has"
+            f" {points!r}"
+        )
     statement.metadata = nbgrader_metadata(f"about_{exercise}", locked=True)
     solution.metadata = nbgrader_metadata(exercise, solution=True)
     check = new_code_cell(f'check("{exercise}")')
-    check.metadata = nbgrader_metadata(f"check_{exercise}", grade=True, locked=True, points=points / 2)
+    check.metadata = nbgrader_metadata(
+        f"check_{exercise}", grade=True, locked=True, points=points / 2
+    )
     hidden = new_code_cell(f'check("{exercise}", hidden=True)  # graded when you hand in')
-    hidden.metadata = nbgrader_metadata(f"hidden_{exercise}", grade=True, locked=True, points=points / 2)
+    hidden.metadata = nbgrader_metadata(
+        f"hidden_{exercise}", grade=True, locked=True, points=points / 2
+    )
     return [check, hidden]
 
 
@@ -116,17 +130,23 @@ def nbgrader_metadata(grade_id, *, grade=False, solution=False, locked=False, po
 
 
 def setup_cell(stem, cells):
-    """Return the setup cell, the first one of code. It does not import `check` in a source, so that a reference imports no grader."""
+    """Return the setup cell, the first one of code. It does not import `check` in a source, so that
+    a reference imports no grader.
+    """
     setup = next((cell for cell in cells if cell.cell_type == "code"), None)
     if setup is None or "nbgrader" in setup.metadata:
-        raise CourseError(f"{source_of(stem)}: the first code cell must be the setup cell with the imports")
+        raise CourseError(
+            f"{source_of(stem)}: the first code cell must be the setup cell with the imports"
+        )
     return setup
 
 
 def course_cell(setup, published=None):
-    """Return the cell that stands before the setup cell, for a notebook opened alone. It costs a notebook that is not alone a millisecond.
+    """Return the cell that stands before the setup cell, for a notebook opened alone. It costs a
+    notebook that is not alone a millisecond.
 
-    It carries nothing of nbgrader's: a gradebook with submissions to a release without it takes no other cells.
+    It carries nothing of nbgrader's: a gradebook with submissions to a release without it takes no
+    other cells.
 
     Args:
         setup: the setup cell's source; what it imports is needed.
@@ -147,7 +167,9 @@ def course_cell(setup, published=None):
 
 
 def modules_imported(source):
-    """Return the top-level names of the modules that a piece of Python imports, in order, each once."""
+    """Return the top-level names of the modules that a piece of Python imports, in order, each
+    once.
+    """
     names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -158,26 +180,34 @@ def modules_imported(source):
 
 
 def pinned_packages():
-    """Return the lines of requirements.txt without their reasons, "numpy==2.4.6", by the package's name."""
+    """Return the lines of requirements.txt without their reasons, "numpy==2.4.6", by the package's
+    name.
+    """
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    return {match[1]: match[0] for line in lines if (match := re.match(r"([\w.-]+)==[\w.+-]+", line))}
+    return {
+        match[1]: match[0] for line in lines if (match := re.match(r"([\w.-]+)==[\w.+-]+", line))
+    }
 
 
 def require_same_exercises(stem, source):
     """Raise a CourseError unless the source and the checks of a chapter name the same exercises."""
     ids = [
-        cell.metadata.nbgrader.grade_id for cell in source.cells if cell.metadata.get("nbgrader", {}).get("solution")
+        cell.metadata.nbgrader.grade_id
+        for cell in source.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
     ]
     checks = list(load_exercises(stem))
     if ids != checks:
         raise CourseError(
-            f"solutions/{stem}.py has the exercises {ids}, autograder/checks/{stem}.py has {checks}: "
-            "they must be the same, in the same order"
+            f"solutions/{stem}.py has the exercises {ids}, autograder/checks/{stem}.py has"
+            f" {checks}: they must be the same, in the same order"
         )
 
 
 def generate_assignment(stem, notebooks):
-    """Run nbgrader's `generate_assignment` from `_build/source` to a folder of notebooks, without a gradebook."""
+    """Run nbgrader's `generate_assignment` from `_build/source` to a folder of notebooks, without a
+    gradebook.
+    """
     config = Config()
     config.CourseDirectory.root = str(ROOT)
     config.CourseDirectory.source_directory = str(BUILD / "source")

@@ -1,5 +1,6 @@
-"""Writes the learner's side of the checks: for each chapter one file with the visible cases, their inputs, what is right, what each
-misconception gives, and its hint. `autograder.shared.visible` reads it."""
+"""Writes the learner's side of the checks: for each chapter one file with the visible cases, their
+inputs, what is right, what each misconception gives, and its hint. `autograder.shared.visible`
+reads it."""
 
 import json
 
@@ -14,9 +15,12 @@ from autograder.shared.wire import dtype_name, from_json, numbers, to_json
 def write_visible_cases(stem, folder=VISIBLE):
     """Write a chapter's visible cases, unless the file holds the same up to rounding.
 
-    Another processor may round the last digit otherwise; that is no reason for a file in git to change.
+    Another processor may round the last digit otherwise; that is no reason for a file in git to
+    change.
     """
-    prepared = [exercise.prepare(PUBLIC_SEED, visible=True) for exercise in load_exercises(stem).values()]
+    prepared = [
+        exercise.prepare(PUBLIC_SEED, visible=True) for exercise in load_exercises(stem).values()
+    ]
     text = "[\n" + ",\n".join(map(exercise_text, prepared)) + "\n]\n"
     path = folder / f"{stem}.json"
     if path.exists() and same_up_to_rounding(path.read_text(encoding="utf-8"), text):
@@ -28,17 +32,23 @@ def write_visible_cases(stem, folder=VISIBLE):
 def exercise_text(exercise):
     """Write one exercise as JSON, a line for each case."""
     head = json.dumps(
-        {"exercise": exercise.name, "returns": exercise.returns, "hints": exercise.hints}, ensure_ascii=False, indent=1
+        {"exercise": exercise.name, "returns": exercise.returns, "hints": exercise.hints},
+        ensure_ascii=False,
+        indent=1,
     )
     cases = ",\n".join(
-        json.dumps(case_as_json(case, len(exercise.hints)), ensure_ascii=False, separators=(",", ":"))
+        json.dumps(
+            case_as_json(case, len(exercise.hints)), ensure_ascii=False, separators=(",", ":")
+        )
         for case in exercise.cases
     )
     return f'{head[:-2]},\n "cases": [\n{cases}\n]}}'
 
 
 def case_as_json(case, misconceptions):
-    """Return a case as what JSON can hold; of so many misconceptions, those that answer rightly here are left out."""
+    """Return a case as what JSON can hold; of so many misconceptions, those that answer rightly
+    here are left out.
+    """
     others = [(index, case.lookalike(index)) for index in range(misconceptions)]
     return {
         "title": case.title,
@@ -47,12 +57,16 @@ def case_as_json(case, misconceptions):
         "properties": case.properties,
         "inputs": to_json(case.inputs),
         "expected": to_json(case.expected),
-        "lookalikes": {str(index): to_json(other) for index, other in others if not same(other, case.expected)},
+        "lookalikes": {
+            str(index): to_json(other) for index, other in others if not same(other, case.expected)
+        },
     }
 
 
 def same_up_to_rounding(one, other):
-    """Return whether two texts hold the same JSON, but for the last digits of numbers in its arrays and tensors."""
+    """Return whether two texts hold the same JSON, but for the last digits of numbers in its arrays
+    and tensors.
+    """
     try:
         return _same(json.loads(one), json.loads(other))
     except ValueError:
@@ -60,9 +74,13 @@ def same_up_to_rounding(one, other):
 
 
 def _same(one, other, wrong=False):
-    """Compare what JSON holds; `wrong` within the answers of wrong implementations, some of which amplify the last digit."""
+    """Compare what JSON holds; `wrong` within the answers of wrong implementations, some of which
+    amplify the last digit.
+    """
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(_same(*pair, wrong) for pair in zip(one, other, strict=True))
+        return len(one) == len(other) and all(
+            _same(*pair, wrong) for pair in zip(one, other, strict=True)
+        )
     if isinstance(one, dict) and isinstance(other, dict):
         if "values" in one and "values" in other:
             one, other = from_json(one), from_json(other)
@@ -74,7 +92,13 @@ def _same(one, other, wrong=False):
 
 
 def nearly_the_same(one, other):
-    """Return whether two arrays or tensors agree to four digits: a fit that can hardly tell two columns apart depends on the processor."""
+    """Return whether two arrays or tensors agree to four digits: a fit that can hardly tell two
+    columns apart depends on the processor.
+    """
     alike = type(one) is type(other) and dtype_name(one) == dtype_name(other)
     one, other = numbers(one), numbers(other)
-    return alike and one.shape == other.shape and np.allclose(one, other, rtol=1e-4, atol=1e-4, equal_nan=True)
+    return (
+        alike
+        and one.shape == other.shape
+        and np.allclose(one, other, rtol=1e-4, atol=1e-4, equal_nan=True)
+    )

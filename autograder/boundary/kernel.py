@@ -1,4 +1,6 @@
-"""A process of the learner's own, in which their notebook runs and answers questions; nothing in it decides anything."""
+"""A process of the learner's own, in which their notebook runs and answers questions; nothing in it
+decides anything.
+"""
 
 import contextlib
 import secrets
@@ -13,14 +15,18 @@ from autograder.shared.probes import ANSWER_MIME
 from autograder.shared.wire import WireError, decode
 
 MOST_OUTPUT = 20_000  # characters of a cell's output that are kept
-START_SECONDS = 20  # for a kernel to answer, on a machine that is busy; after that another is started
+START_SECONDS = (
+    20  # for a kernel to answer, on a machine that is busy; after that another is started
+)
 NUDGE_SECONDS = 1  # after which a kernel that has said nothing is asked something
 ATTEMPTS = 2  # at starting a kernel
 GRACE_SECONDS = 2  # between asking a cell to stop and making it
 POLL_SECONDS = 0.1
 LAG_SECONDS = 2  # by which outputs may come after the reply
 MOST_WAITING = 8  # messages that wait to be read
-MOST_GROWTH = 2**30  # bytes of this process that messages may take; one may have any number of parts
+MOST_GROWTH = (
+    2**30
+)  # bytes of this process that messages may take; one may have any number of parts
 
 
 @dataclass
@@ -28,10 +34,12 @@ class Ran:
     """How one request to the kernel ended.
 
     Args:
-        status: "ok", "error" (an exception), "timeout" (stopped after its time) or "died" (the process is gone).
+        status: "ok", "error" (an exception), "timeout" (stopped after its time) or "died" (the
+            process is gone).
         text: what was printed, at most `MOST_OUTPUT` characters.
         error: "NameError: name 'x' is not defined", where there was an exception.
-        answers: texts sent back by `autograder.shared.probes.answer`, by the id that was waited for.
+        answers: texts sent back by `autograder.shared.probes.answer`, by the id that was waited
+            for.
     """
 
     status: str = "ok"
@@ -41,13 +49,16 @@ class Ran:
 
 
 class LearnerKernel:
-    """A kernel that runs one submission. Use it in a `with` statement; nothing of it is left afterwards.
+    """A kernel that runs one submission. Use it in a `with` statement; nothing of it is left
+    afterwards.
 
-    A kernel that dies is started again, and the cells that ran before are run again, without the one that ended it.
+    A kernel that dies is started again, and the cells that ran before are run again, without the
+    one that ended it.
 
     Args:
         boundary: starts the process; see `autograder.boundary.sandbox`.
-        seconds: for the whole submission; when they are used up, everything ends at once with "timeout".
+        seconds: for the whole submission; when they are used up, everything ends at once with
+            "timeout".
     """
 
     def __init__(self, boundary, seconds):
@@ -85,12 +96,15 @@ class LearnerKernel:
             seconds: for all of them together.
 
         Returns:
-            list of observations as `autograder.shared.probes.observe` makes them, one for each case; None where no answer came, and str: why not
-            (None if all came).
+            list of observations as `autograder.shared.probes.observe` makes them, one for each
+            case; None where no answer came, and str: why not (None if all came).
         """
         self.revive()
         ids = [secrets.token_hex(8) for _ in cases]
-        requests = [(each, exercise, case.probe, case.question) for each, case in zip(ids, cases, strict=True)]
+        requests = [
+            (each, exercise, case.probe, case.question)
+            for each, case in zip(ids, cases, strict=True)
+        ]
         asking = f"__import__('autograder.shared.probes', fromlist=['answer']).answer({requests!r})"
         ran = self.request("", seconds, asking, awaited=ids)
         observations = [observation_in(ran.answers.get(each), each) for each in ids]
@@ -98,7 +112,10 @@ class LearnerKernel:
             return observations, None
         match ran.status:
             case "timeout":
-                why = f"did not finish within {seconds:.0f} s and was stopped; is there a loop that never ends?"
+                why = (
+                    f"did not finish within {seconds:.0f} s and was stopped; is there a loop that"
+                    " never ends?"
+                )
             case "died":
                 why = "ended the Python process (a crash, an exit, or too much memory)"
             case _:
@@ -128,7 +145,8 @@ class LearnerKernel:
     def wait_until_it_answers(self):
         """Return when the kernel's messages reach us: what it published before would be lost.
 
-        It greets who listens; where it overlooks us, which happens once in some thousand starts, a question makes it speak.
+        It greets who listens; where it overlooks us, which happens once in some thousand starts, a
+        question makes it speak.
         """
         until = time.monotonic() + START_SECONDS
         ask_at = time.monotonic() + NUDGE_SECONDS
@@ -154,7 +172,9 @@ class LearnerKernel:
         if self.gone and self.remaining():
             try:
                 self.start()
-            except RuntimeError:  # the submission left something behind that ends every process at its start
+            except (
+                RuntimeError
+            ):  # the submission left something behind that ends every process at its start
                 self.deadline = time.monotonic()
                 self.stop()
                 return
@@ -163,13 +183,16 @@ class LearnerKernel:
                     self.request(source, seconds)
 
     def request(self, source, seconds, expression=None, awaited=()):
-        """Send one request and follow it to its end; a kernel that does not stop when asked is ended.
+        """Send one request and follow it to its end; a kernel that does not stop when asked is
+        ended.
 
         Args:
             source: of a cell.
-            expression: what is evaluated after it. A kernel takes a cell apart letter by letter, which for long questions takes longer
-                than to answer them; an expression goes straight to Python.
-            awaited: ids of the answers that are waited for; of each only the first that names it is kept.
+            expression: what is evaluated after it. A kernel takes a cell apart letter by letter,
+                which for long questions takes longer than to answer them; an expression goes
+                straight to Python.
+            awaited: ids of the answers that are waited for; of each only the first that names it is
+                kept.
         """
         seconds = min(seconds, self.remaining())
         if self.gone or seconds <= 0:
@@ -184,13 +207,17 @@ class LearnerKernel:
             return ran
         ran.status = "timeout"
         self.process.interrupt()
-        if not self.follow(request, ran, time.monotonic() + GRACE_SECONDS, ()):  # what comes now is late
+        if not self.follow(
+            request, ran, time.monotonic() + GRACE_SECONDS, ()
+        ):  # what comes now is late
             self.stop()
         ran.status = "timeout"
         return ran
 
     def follow(self, request, ran, until, awaited):
-        """Gather a request's messages until it is done; return False where the time ends first or the process is gone."""
+        """Gather a request's messages until it is done; return False where the time ends first or
+        the process is gone.
+        """
         look, over = 0, None
         while (now := time.monotonic()) < until:
             if now >= look:
@@ -204,7 +231,9 @@ class LearnerKernel:
                     return False
                 if over is None and self.replied(request):
                     over = now + LAG_SECONDS
-                if over and now >= over:  # a flood of output may lose the message that says "idle", never the reply
+                if (
+                    over and now >= over
+                ):  # a flood of output may lose the message that says "idle", never the reply
                     return True
             elif parent_of(message) == request and gather(message, ran, awaited):
                 return True
@@ -233,7 +262,8 @@ def own_memory():
 
 
 class Client:
-    """The grader's end of a kernel's sockets, by Jupyter's protocol: requests and replies on one, what it publishes on the other.
+    """The grader's end of a kernel's sockets, by Jupyter's protocol: requests and replies on one,
+    what it publishes on the other.
 
     Args:
         connection: of the kernel, as its connection file holds it.
@@ -241,7 +271,9 @@ class Client:
     """
 
     def __init__(self, connection, largest_message):
-        self.session = Session(key=connection["key"].encode(), signature_scheme=connection["signature_scheme"])
+        self.session = Session(
+            key=connection["key"].encode(), signature_scheme=connection["signature_scheme"]
+        )
         self.context = zmq.Context()
         self.context.setsockopt(zmq.MAXMSGSIZE, largest_message)
         self.context.setsockopt(zmq.RCVHWM, MOST_WAITING)
@@ -256,7 +288,9 @@ class Client:
         self.context.destroy()
 
     def execute(self, source, expression=None):
-        """Ask for code to be run and for an expression to be evaluated; return the id of the request."""
+        """Ask for code to be run and for an expression to be evaluated; return the id of the
+        request.
+        """
         content = {
             "code": source,
             "silent": expression is not None,
@@ -272,7 +306,9 @@ class Client:
         self.session.send(self.shell, "kernel_info_request", {})
 
     def next_published(self, seconds):
-        """Return the next message that the kernel publishes, or None where there is none in that time."""
+        """Return the next message that the kernel publishes, or None where there is none in that
+        time.
+        """
         return self.receive(self.published) if self.published.poll(1000 * seconds) else None
 
     def next_reply(self):
@@ -280,12 +316,18 @@ class Client:
         return self.receive(self.shell) if self.shell.poll(0) else None
 
     def receive(self, channel):
-        """Return a message. A learner's process can send anything; what is no message is an empty one."""
+        """Return a message. A learner's process can send anything; what is no message is an empty
+        one.
+        """
         try:
             _, message = self.session.recv(channel)
         except Exception:
             return {}
-        return message if isinstance(message, dict) and isinstance(message.get("content"), dict) else {}
+        return (
+            message
+            if isinstance(message, dict) and isinstance(message.get("content"), dict)
+            else {}
+        )
 
 
 def parent_of(message):
@@ -303,7 +345,10 @@ def gather(message, ran, awaited):
         case "stream":
             ran.text += str(content.get("text", ""))[: MOST_OUTPUT - len(ran.text)]
         case "error":
-            ran.status, ran.error = "error", f"{content.get('ename')}: {content.get('evalue')}"[:2_000]
+            ran.status, ran.error = (
+                "error",
+                f"{content.get('ename')}: {content.get('evalue')}"[:2_000],
+            )
         case "display_data" | "execute_result":
             data = content.get("data")
             data = data if isinstance(data, dict) else {}

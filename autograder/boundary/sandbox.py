@@ -1,10 +1,12 @@
-"""The boundary around learners' code: bubblewrap around a fork server, and a world of its own for each submission.
+"""The boundary around learners' code: bubblewrap around a fork server, and a world of its own for
+each submission.
 
-`boundary(stem)` gives the one that this machine offers. There is no fall-back that is silently weaker: without bubblewrap it raises, unless
-it is told in so many words to go on without.
+`boundary(stem)` gives the one that this machine offers. There is no fall-back that is silently
+weaker: without bubblewrap it raises, unless it is told in so many words to go on without.
 
-What a submission can reach is listed in `mounts`: the Python that runs it, read-only; the few modules of this course that notebooks
-import; and empty folders of limited size. No network, no other process, no gradebook, no reference of this chapter or a later one.
+What a submission can reach is listed in `mounts`: the Python that runs it, read-only; the few
+modules of this course that notebooks import; and empty folders of limited size. No network, no
+other process, no gradebook, no reference of this chapter or a later one.
 """
 
 import ast
@@ -30,19 +32,29 @@ import psutil
 from autograder.course import ROOT, CourseError, chapters, notebook_of
 
 HELP = (
-    "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), grade in a container, or, for notebooks "
-    "that you trust, say --unsandboxed"
+    "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), grade"
+    " in a container, or, for notebooks that you trust, say --unsandboxed"
 )
 COURSE = "/course"
-ENVIRONMENT = "/environment"  # where a virtual environment is seen; it may lie in /tmp, where learners' code has a folder of its own
+ENVIRONMENT = (  # where a virtual environment is seen; it may lie in /tmp, where learners' code has a folder of its own
+    "/environment"
+)
 HOME = "/home/learner"
-EXCHANGE = Path("/usr/local/share/nbgrader")  # where nbgrader, if told no other place, keeps what learners hand in
+EXCHANGE = Path(
+    "/usr/local/share/nbgrader"
+)  # where nbgrader, if told no other place, keeps what learners hand in
 CREDENTIALS = struct.Struct("iii")  # process, user and group of who sent a message
-LEARNERS_SIDE = ("autograder/shared", "autograder/boundary/inside", "autograder/visible")  # mounted whole
+LEARNERS_SIDE = (
+    "autograder/shared",
+    "autograder/boundary/inside",
+    "autograder/visible",
+)  # mounted whole
 START_SECONDS = 60  # for the server, which imports PyTorch
 FORK_SECONDS = 20  # for a kernel, on a machine that is busy; after that another is started
 END_SECONDS = 10
-LONGEST_PLACE = 50  # characters of a path below which sockets can lie: a socket's whole path may have 107
+LONGEST_PLACE = (
+    50  # characters of a path below which sockets can lie: a socket's whole path may have 107
+)
 NOBODY = 65534  # who submissions run as, where the grader is root
 
 
@@ -66,7 +78,8 @@ class Bounds:
 
 
 class Sandbox:
-    """A fork server inside bubblewrap, for the submissions to one chapter. Use it in a `with` statement.
+    """A fork server inside bubblewrap, for the submissions to one chapter. Use it in a `with`
+    statement.
 
     Args:
         stem: the chapter; its notebook may import what earlier chapters built.
@@ -83,21 +96,28 @@ class Sandbox:
 
     def __enter__(self):
         if not shutil.which("bwrap"):
-            raise CourseError(f"learners' code is run inside bubblewrap, and there is none here: {HELP}")
+            raise CourseError(
+                f"learners' code is run inside bubblewrap, and there is none here: {HELP}"
+            )
         self.owner = os.getpid()  # processes that this one forks share the server, until it is gone
         self.folder = new_folder()
         os.chmod(self.folder.name, 0o711)
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.errors = open(Path(self.folder.name) / "errors.txt", "w+")
         self.process = subprocess.Popen(
-            command(self.stem, self.folder.name), stdin=theirs, stdout=subprocess.DEVNULL, stderr=self.errors, env={}
+            command(self.stem, self.folder.name),
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=self.errors,
+            env={},
         )
         theirs.close()
         self.is_ready = False
         return self
 
     def wait_until_ready(self):
-        """Return when the server can fork; it takes seconds to start, in which others can be useful.
+        """Return when the server can fork; it takes seconds to start, in which others can be
+        useful.
 
         Raises:
             CourseError: where it does not start; the message says what to do.
@@ -112,7 +132,9 @@ class Sandbox:
         self.errors.seek(0)
         reason = self.errors.read()[-400:].strip() or "no reason was given"
         self.__exit__()
-        raise CourseError(f"learners' code is run inside bubblewrap, which does not work here ({reason}); {HELP}")
+        raise CourseError(
+            f"learners' code is run inside bubblewrap, which does not work here ({reason}); {HELP}"
+        )
 
     def __exit__(self, *exception):
         self.socket.close()
@@ -130,7 +152,9 @@ class Sandbox:
         Raises:
             RuntimeError: if none could be started.
         """
-        gone = self.is_ready and select.select([self.socket], [], [], 0)[0]  # killed from outside, or out of memory
+        gone = (
+            self.is_ready and select.select([self.socket], [], [], 0)[0]
+        )  # killed from outside, or out of memory
         if gone:
             if self.owner == os.getpid():
                 self.__exit__()
@@ -226,12 +250,18 @@ class Unsandboxed:
         Returns:
             PlainProcess.
         """
-        folder = Path(tempfile.mkdtemp(prefix=f"autograder-{os.getpid()}-", dir=place_for_sockets()))
+        folder = Path(
+            tempfile.mkdtemp(prefix=f"autograder-{os.getpid()}-", dir=place_for_sockets())
+        )
         connection = {**new_connection(), "ip": str(folder / "kernel")}
         (folder / "kernel.json").write_text(json.dumps(connection))
         home = folder / "home"
         home.mkdir()
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT") if name in os.environ}
+        kept = {
+            name: os.environ[name]
+            for name in ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
+            if name in os.environ
+        }
         own = {"HOME": str(home), "IPYTHONDIR": str(home / ".ipython"), "PYTHONPATH": str(ROOT)}
         own["JPY_PARENT_PID"] = str(os.getpid())  # it ends with this process, however this one ends
         process = subprocess.Popen(
@@ -318,7 +348,9 @@ def starting_boundary(stem, unsandboxed=False):
 
 
 def end_boundary(stem, unsandboxed=False):
-    """End this process's boundary for a chapter: a fork server takes memory, and the next chapter has its own."""
+    """End this process's boundary for a chapter: a fork server takes memory, and the next chapter
+    has its own.
+    """
     chosen = starting_boundary(stem, unsandboxed)
     boundary.cache_clear(), starting_boundary.cache_clear()
     atexit.unregister(chosen.__exit__)
@@ -326,7 +358,9 @@ def end_boundary(stem, unsandboxed=False):
 
 
 def hand_over(folder):
-    """Give a kernel's folder, with the key to its messages, to the user that its submission runs as, and to nobody else."""
+    """Give a kernel's folder, with the key to its messages, to the user that its submission runs
+    as, and to nobody else.
+    """
     for path in (*folder.iterdir(), folder):
         if os.getuid() == 0:
             os.chown(path, NOBODY, NOBODY)
@@ -347,14 +381,25 @@ def new_connection():
 def command(stem, folder):
     """Return the command line that starts the fork server."""
     root = os.getuid() == 0
-    # limits on processes do not bind a real root, who becomes nobody in each child; an ordinary user is root of a world of its own, and
-    # needs CAP_SETFCAP to map that root to nobody
+    # limits on processes do not bind a real root, who becomes nobody in each child; an ordinary
+    # user is root of a world of its own, and needs CAP_SETFCAP to map that root to nobody
     user = [] if root else ["--unshare-user", "--uid", "0", "--gid", "0"]
     kept = ["CAP_SYS_ADMIN", *(["CAP_SETUID", "CAP_SETGID"] if root else ["CAP_SETFCAP"])]
     return [
         "bwrap",
-        *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", *user),
-        *("--cap-drop", "ALL", *(word for capability in kept for word in ("--cap-add", capability))),
+        *(
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+            *user,
+        ),
+        *(
+            "--cap-drop",
+            "ALL",
+            *(word for capability in kept for word in ("--cap-add", capability)),
+        ),
         *("--clearenv", "--die-with-parent", "--new-session"),
         *mounts(stem, folder),
         *(word for name, value in environment().items() for word in ("--setenv", name, value)),
@@ -382,7 +427,8 @@ def mounts(stem, folder):
     for path, seen_as in pythons().items():
         if hidden_below(path):
             raise CourseError(
-                f"learners' code would see {ROOT}, for its Python lies in {path}; make an environment in {ROOT}/.venv"
+                f"learners' code would see {ROOT}, for its Python lies in {path}; make an"
+                f" environment in {ROOT}/.venv"
             )
         if not Path(seen_as).is_relative_to("/usr"):
             options += [*folders_above(seen_as), "--ro-bind", path, seen_as]
@@ -414,29 +460,48 @@ def pythons():
     """
     base = sys.base_prefix
     if any(Path(base).is_relative_to(place) for place in ("/tmp", HOME)):
-        raise CourseError(f"learners' code cannot be run by the Python in {base}; use one that lies elsewhere")
+        raise CourseError(
+            f"learners' code cannot be run by the Python in {base}; use one that lies elsewhere"
+        )
     return {base: base, **({sys.prefix: ENVIRONMENT} if sys.prefix != base else {})}
 
 
 def inside(path):
     """Return where a file of the Python that runs this is seen from inside."""
-    return str(Path(ENVIRONMENT) / Path(path).relative_to(sys.prefix)) if sys.prefix != sys.base_prefix else path
+    return (
+        str(Path(ENVIRONMENT) / Path(path).relative_to(sys.prefix))
+        if sys.prefix != sys.base_prefix
+        else path
+    )
 
 
 def hidden_below(path):
-    """Return which of the course and the exchange folder lie below a folder that learners' code may see."""
-    return [str(place) for place in (ROOT, EXCHANGE) if place.is_dir() and place.is_relative_to(path)]
+    """Return which of the course and the exchange folder lie below a folder that learners' code may
+    see.
+    """
+    return [
+        str(place) for place in (ROOT, EXCHANGE) if place.is_dir() and place.is_relative_to(path)
+    ]
 
 
 def folders_above(path):
-    """Return bubblewrap's options for the folders on the way to a path, which everybody may enter."""
-    return [word for parent in reversed(Path(path).parents[:-1]) for word in ("--perms", "0755", "--dir", str(parent))]
+    """Return bubblewrap's options for the folders on the way to a path, which everybody may
+    enter.
+    """
+    return [
+        word
+        for parent in reversed(Path(path).parents[:-1])
+        for word in ("--perms", "0755", "--dir", str(parent))
+    ]
 
 
 def course_files(stem):
     """Return the files of this course that a chapter's notebook may import."""
     earlier = [ROOT / "solutions" / f"{each}.py" for each in chapters() if each < stem]
-    packages = [ROOT / folder / "__init__.py" for folder in ("autograder", "autograder/boundary", "solutions")]
+    packages = [
+        ROOT / folder / "__init__.py"
+        for folder in ("autograder", "autograder/boundary", "solutions")
+    ]
     return [*(ROOT / folder for folder in LEARNERS_SIDE), *packages, *earlier]
 
 
@@ -457,7 +522,9 @@ def imports_of(stem):
 
 def environment():
     """Return the environment variables of the fork server and of learners' processes."""
-    one_thread = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
+    one_thread = {
+        f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
+    }
     return {
         **one_thread,
         "PATH": "/usr/local/bin:/usr/bin:/bin",

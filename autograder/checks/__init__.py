@@ -1,1 +1,3 @@
-"""What each chapter's exercises are checked for: cases, misconceptions and right answers written differently."""
+"""What each chapter's exercises are checked for: cases, misconceptions and right answers written
+differently.
+"""

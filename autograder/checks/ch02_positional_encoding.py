@@ -1,8 +1,9 @@
 """Checks of `ch02_positional_encoding`.
 
-The contract leaves open, and so nothing here asks: an empty sequence, negative positions in `apply_rotary`, an odd `d_model` in
-`offset_matrix`, float16 queries. Numbers are compared to 1e-8 in float64: a least-squares fit is a right `offset_matrix` only if
-its positions are spread widely enough for the slowest pair to be seen turning.
+The contract leaves open, and so nothing here asks: an empty sequence, negative positions in
+`apply_rotary`, an odd `d_model` in `offset_matrix`, float16 queries. Numbers are compared to 1e-8
+in float64: a least-squares fit is a right `offset_matrix` only if its positions are spread widely
+enough for the slowest pair to be seen turning.
 """
 
 import cmath
@@ -36,7 +37,8 @@ def interleaved(first, second):
     return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
 
 
-# --- sinusoidal_encoding ---------------------------------------------------------------------------------------------
+# --- sinusoidal_encoding
+# ---------------------------------------------------------------------------------------------
 
 
 def positions_and_columns(positions, columns):
@@ -57,8 +59,12 @@ def require_even(width):
         raise ValueError("the width must be even")
 
 
-def encoding_with(rates=rates_of, start=0, layout=interleaved, first=np.sin, second=np.cos, dtype=np.float64):
-    """Make a `sinusoidal_encoding` from rules for the rates, the first position, the columns and the functions."""
+def encoding_with(
+    rates=rates_of, start=0, layout=interleaved, first=np.sin, second=np.cos, dtype=np.float64
+):
+    """Make a `sinusoidal_encoding` from rules for the rates, the first position, the columns and
+    the functions.
+    """
 
     def sinusoidal_encoding(seq_len, d_model):
         require_even(d_model)
@@ -110,7 +116,9 @@ def encoding_in_float32(seq_len, d_model):
 
 def encoding_computed_in_float32(seq_len, d_model):
     require_even(d_model)
-    angles = np.arange(seq_len, dtype=np.float32)[:, np.newaxis] * rates_of(d_model).astype(np.float32)
+    angles = np.arange(seq_len, dtype=np.float32)[:, np.newaxis] * rates_of(d_model).astype(
+        np.float32
+    )
     return interleaved(np.sin(angles), np.cos(angles)).astype(np.float64)
 
 
@@ -161,47 +169,71 @@ def encoding_by_torch(seq_len, d_model):
 ENCODING = Exercise(
     reference=reference.sinusoidal_encoding,
     cases=(
-        Case("two columns are the sine and the cosine of the position", positions_and_columns((3, 12), (2, 2))),
-        Case("a few positions, a few pairs", positions_and_columns((3, 9), (4, 8)), weight=2),
-        Case("position 0 is 0, 1, 0, 1 and so on", lambda rng: {"seq_len": 1, "d_model": even(rng, 4, 30)}),
-        Case("many pairs, each slower than the one before", positions_and_columns((3, 6), (10, 18))),
-        Case("an odd d_model is refused", odd_columns(3, 21)),
-        Case("as many positions as columns", lambda rng: dict.fromkeys(("seq_len", "d_model"), even(rng, 4, 10))),
         Case(
-            "thousands of positions, each exact", positions_and_columns((2300, 2600), (4, 6)), visible=False, weight=2
+            "two columns are the sine and the cosine of the position",
+            positions_and_columns((3, 12), (2, 2)),
         ),
-        Case("the width of a real model", positions_and_columns((10, 20), (256, 512)), visible=False),
-        Case("a few more positions and pairs", positions_and_columns((8, 30), (4, 20)), visible=False),
+        Case("a few positions, a few pairs", positions_and_columns((3, 9), (4, 8)), weight=2),
         Case(
-            "a single column is refused", lambda rng: {"seq_len": int(rng.integers(1, 99)), "d_model": 1}, visible=False
+            "position 0 is 0, 1, 0, 1 and so on",
+            lambda rng: {"seq_len": 1, "d_model": even(rng, 4, 30)},
+        ),
+        Case(
+            "many pairs, each slower than the one before", positions_and_columns((3, 6), (10, 18))
+        ),
+        Case("an odd d_model is refused", odd_columns(3, 21)),
+        Case(
+            "as many positions as columns",
+            lambda rng: dict.fromkeys(("seq_len", "d_model"), even(rng, 4, 10)),
+        ),
+        Case(
+            "thousands of positions, each exact",
+            positions_and_columns((2300, 2600), (4, 6)),
+            visible=False,
+            weight=2,
+        ),
+        Case(
+            "the width of a real model", positions_and_columns((10, 20), (256, 512)), visible=False
+        ),
+        Case(
+            "a few more positions and pairs", positions_and_columns((8, 30), (4, 20)), visible=False
+        ),
+        Case(
+            "a single column is refused",
+            lambda rng: {"seq_len": int(rng.integers(1, 99)), "d_model": 1},
+            visible=False,
         ),
     ),
     misconceptions=(
         Misconception(
             "the sines come first, then the cosines",
             encoding_with(layout=in_halves),
-            "Your sines fill the first half of the row and your cosines the second. Which columns does the formula give to pair 0?",
+            "Your sines fill the first half of the row and your cosines the second. Which columns"
+            " does the formula give to pair 0?",
         ),
         Misconception(
             "i is the number of the column",
             encoding_with(rates=doubled_exponent),
-            "The first pair is right, and the others turn too slowly. In the exponent stands 2i: does your i count pairs, or is it "
-            "the number of a column already?",
+            "The first pair is right, and the others turn too slowly. In the exponent stands 2i:"
+            " does your i count pairs, or is it the number of a column already?",
         ),
         Misconception(
             "every column has an angle of its own",
             encoding_with_an_angle_for_each_column,
-            "Sine and cosine of a pair should share one angle. How many different exponents has your row, and how many pairs are there?",
+            "Sine and cosine of a pair should share one angle. How many different exponents has"
+            " your row, and how many pairs are there?",
         ),
         Misconception(
             "even and odd are positions",
             encoding_by_parity_of_the_position,
-            "Your rows take turns between sine and cosine. What do even and odd count in the formula: positions or columns?",
+            "Your rows take turns between sine and cosine. What do even and odd count in the"
+            " formula: positions or columns?",
         ),
         Misconception(
             "cosine comes first",
             encoding_with(first=np.cos, second=np.sin),
-            "What are the sine and the cosine of 0, and which of the two stands in column 0 of your first row?",
+            "What are the sine and the cosine of 0, and which of the two stands in column 0 of your"
+            " first row?",
         ),
         Misconception(
             "the base is 1000",
@@ -211,19 +243,20 @@ ENCODING = Exercise(
         Misconception(
             "the slowest rate is 1/10000 exactly",
             encoding_with(rates=stretched_to_the_end),
-            "The first pair is right, and your last one turns by exactly 1/10000 radian a position. By what does the formula divide in "
-            "the exponent, and by what do you?",
+            "The first pair is right, and your last one turns by exactly 1/10000 radian a position."
+            " By what does the formula divide in the exponent, and by what do you?",
         ),
         Misconception(
             "the exponent runs from 0 to one half",
             encoding_with(rates=divided_by_the_pairs_twice),
-            "The first pair is right, and your slowest one turns by about 1/100 radian a position. How large does the exponent of the last "
-            "pair become in the formula?",
+            "The first pair is right, and your slowest one turns by about 1/100 radian a position."
+            " How large does the exponent of the last pair become in the formula?",
         ),
         Misconception(
             "the rate multiplies the position the other way up",
             encoding_with(rates=lambda width: 1 / rates_of(width)),
-            "Your later pairs turn faster and faster. On which side of the fraction does the power of 10000 stand?",
+            "Your later pairs turn faster and faster. On which side of the fraction does the power"
+            " of 10000 stand?",
         ),
         Misconception(
             "positions count from 1",
@@ -233,18 +266,20 @@ ENCODING = Exercise(
         Misconception(
             "half precision is enough for a position",
             encoding_with(dtype=np.float16),
-            "The first two thousand positions are right, and then neighbours become the same. Which whole numbers does the dtype of "
-            "your positions have?",
+            "The first two thousand positions are right, and then neighbours become the same. Which"
+            " whole numbers does the dtype of your positions have?",
         ),
         Misconception(
             "single precision is enough for an angle",
             encoding_computed_in_float32,
-            "The numbers have only about seven correct digits, although their dtype could hold more. In which dtype were the angles made?",
+            "The numbers have only about seven correct digits, although their dtype could hold"
+            " more. In which dtype were the angles made?",
         ),
         Misconception(
             "the result may be float32",
             encoding_in_float32,
-            "The numbers are right as far as they go; compare their dtype with the one that the docstring names.",
+            "The numbers are right as far as they go; compare their dtype with the one that the"
+            " docstring names.",
         ),
         Misconception(
             "an odd width just loses its last cosine",
@@ -262,11 +297,15 @@ ENCODING = Exercise(
     shortcuts=("PositionalEncoding", "PositionalEncoding1D", "SinusoidalPositionalEmbedding"),
 )
 
-# --- offset_matrix ---------------------------------------------------------------------------------------------------
+# --- offset_matrix
+# ---------------------------------------------------------------------------------------------------
 
 
 def an_offset(low, high, columns, sign=1):
-    return lambda rng: {"offset": sign * int(rng.integers(low, high)), "d_model": even(rng, *columns)}
+    return lambda rng: {
+        "offset": sign * int(rng.integers(low, high)),
+        "d_model": even(rng, *columns),
+    }
 
 
 def blocks_of(angles, block):
@@ -374,7 +413,9 @@ def offset_by_torch(offset, d_model):
     import torch
 
     angles = offset / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    return torch.block_diag(*(torch.tensor(right_block(float(angle)), dtype=torch.float64) for angle in angles)).numpy()
+    return torch.block_diag(
+        *(torch.tensor(right_block(float(angle)), dtype=torch.float64) for angle in angles)
+    ).numpy()
 
 
 OFFSET = Exercise(
@@ -383,24 +424,31 @@ OFFSET = Exercise(
         Case("one pair, a few positions on", an_offset(1, 12, (2, 2)), weight=2),
         Case("each pair turns at its own rate", an_offset(2, 12, (4, 8))),
         Case("a negative offset leads back", an_offset(1, 12, (4, 8), sign=-1)),
-        Case("an offset of 0 changes nothing", lambda rng: {"offset": 0, "d_model": even(rng, 4, 30)}),
+        Case(
+            "an offset of 0 changes nothing", lambda rng: {"offset": 0, "d_model": even(rng, 4, 30)}
+        ),
         Case("many pairs", an_offset(2, 40, (16, 16))),
         Case("a far offset", an_offset(100, 900, (4, 12)), visible=False, weight=2),
         Case("a far offset, back", an_offset(100, 900, (4, 12), sign=-1), visible=False),
-        Case("one step, one pair, back", lambda rng: {"offset": -1, "d_model": even(rng, 2, 6)}, visible=False),
+        Case(
+            "one step, one pair, back",
+            lambda rng: {"offset": -1, "d_model": even(rng, 2, 6)},
+            visible=False,
+        ),
         Case("many pairs, far", an_offset(20, 90, (18, 24)), visible=False),
     ),
     misconceptions=(
         Misconception(
             "the usual rotation matrix will do",
             offset_with(turning),
-            "Multiply your matrix with the encoding of position 0: does it lead on or back? In an encoding the sine stands above "
-            "the cosine.",
+            "Multiply your matrix with the encoding of position 0: does it lead on or back? In an"
+            " encoding the sine stands above the cosine.",
         ),
         Misconception(
             "both sines have the same sign",
             offset_with(mirroring),
-            "Compare the two addition formulas: in one of them a term is subtracted. And how long does a vector become under your matrix?",
+            "Compare the two addition formulas: in one of them a term is subtracted. And how long"
+            " does a vector become under your matrix?",
         ),
         Misconception(
             "the diagonal holds the sines",
@@ -410,7 +458,8 @@ OFFSET = Exercise(
         Misconception(
             "an offset counts forward",
             offset_forward_only,
-            "Nothing in the addition formulas needs the offset to be positive. Where do you refuse it?",
+            "Nothing in the addition formulas needs the offset to be positive. Where do you"
+            " refuse it?",
         ),
         Misconception(
             "only the size of the offset matters",
@@ -420,7 +469,8 @@ OFFSET = Exercise(
         Misconception(
             "sines and cosines stand in halves",
             offset_in_halves,
-            "The right numbers, in the wrong rows and columns: where do the sine and the cosine of one pair stand in an encoding?",
+            "The right numbers, in the wrong rows and columns: where do the sine and the cosine of"
+            " one pair stand in an encoding?",
         ),
         Misconception(
             "all pairs turn at one rate",
@@ -430,7 +480,8 @@ OFFSET = Exercise(
         Misconception(
             "i is the number of the column",
             offset_with(rates=doubled_exponent),
-            "The first block is right, and the others turn too little. In the exponent stands 2i: what does i count?",
+            "The first block is right, and the others turn too little. In the exponent stands 2i:"
+            " what does i count?",
         ),
         Misconception(
             "the base is 1000",
@@ -440,24 +491,27 @@ OFFSET = Exercise(
         Misconception(
             "moving on shifts the columns",
             offset_as_a_shift,
-            "A matrix with a shifted diagonal moves numbers from one column to another. What happens to the two numbers of a pair when "
-            "the position grows?",
+            "A matrix with a shifted diagonal moves numbers from one column to another. What"
+            " happens to the two numbers of a pair when the position grows?",
         ),
         Misconception(
             "one position is enough to find the matrix",
             offset_from_one_position,
-            "Your matrix is right for position 0. Try it at position 1: it has to be the same matrix for every position.",
+            "Your matrix is right for position 0. Try it at position 1: it has to be the same"
+            " matrix for every position.",
         ),
         Misconception(
             "each number has its own factor",
             offset_as_ratios,
-            "A factor for each number fits one position only. Which two numbers does the new sine depend on?",
+            "A factor for each number fits one position only. Which two numbers does the new sine"
+            " depend on?",
         ),
         Misconception(
             "a fit to the first positions finds the matrix",
             offset_fitted_to(range(64)),
-            "Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell their columns apart. Can you write the "
-            "matrix down without a fit, or give it positions far apart?",
+            "Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell"
+            " their columns apart. Can you write the matrix down without a fit, or give it"
+            " positions far apart?",
         ),
         Misconception(
             "an identity of integers can hold it",
@@ -474,11 +528,14 @@ OFFSET = Exercise(
     ),
 )
 
-# --- apply_rotary ----------------------------------------------------------------------------------------------------
+# --- apply_rotary
+# ----------------------------------------------------------------------------------------------------
 
 
 def sizeable(rng, *shape, dtype=np.float64):
-    """Draw numbers with one decimal between 0.5 and 2 in size: none so small that its turn could go unseen."""
+    """Draw numbers with one decimal between 0.5 and 2 in size: none so small that its turn could go
+    unseen.
+    """
     return (rng.integers(5, 21, size=shape) / 10 * rng.choice([-1, 1], size=shape)).astype(dtype)
 
 
@@ -514,7 +571,10 @@ def beyond_two_thousand(*batch, seq_len, columns):
 
 
 def odd_features(low, high):
-    return lambda rng: {"x": sizeable(rng, 2, odd(rng, low, high)), "positions": out_of_order(rng, 2)}
+    return lambda rng: {
+        "x": sizeable(rng, 2, odd(rng, low, high)),
+        "positions": out_of_order(rng, 2),
+    }
 
 
 def angles_of(positions, head_dim, rates=rates_of):
@@ -547,7 +607,9 @@ def one_after_the_other(first, second, angles):
 
 
 def mirrored(first, second, angles):
-    return first * np.cos(angles) + second * np.sin(angles), first * np.sin(angles) + second * np.cos(angles)
+    return first * np.cos(angles) + second * np.sin(angles), first * np.sin(
+        angles
+    ) + second * np.cos(angles)
 
 
 def scaled_only(first, second, angles):
@@ -652,15 +714,44 @@ def rotary_by_loops(x, positions):
 ROTARY = Exercise(
     reference=reference.apply_rotary,
     cases=(
-        Case("one row, one pair", rows(seq_len=1, columns=(2, 2)), properties=(KEEPS_LENGTHS,), weight=2),
+        Case(
+            "one row, one pair",
+            rows(seq_len=1, columns=(2, 2)),
+            properties=(KEEPS_LENGTHS,),
+            weight=2,
+        ),
         Case("position 0 stays, a later one turns", first_and_later, properties=(KEEPS_LENGTHS,)),
-        Case("each pair turns at its own rate", rows(seq_len=1, columns=(4, 6)), properties=(KEEPS_LENGTHS,)),
-        Case("positions need not be in order", rows(seq_len=3, columns=(2, 4)), properties=(KEEPS_LENGTHS,)),
-        Case("the same row at the same position turns alike", the_same_row_twice, properties=(KEEPS_LENGTHS,)),
-        Case("heads are carried along", rows(2, seq_len=3, columns=(4, 4)), properties=(KEEPS_LENGTHS,)),
+        Case(
+            "each pair turns at its own rate",
+            rows(seq_len=1, columns=(4, 6)),
+            properties=(KEEPS_LENGTHS,),
+        ),
+        Case(
+            "positions need not be in order",
+            rows(seq_len=3, columns=(2, 4)),
+            properties=(KEEPS_LENGTHS,),
+        ),
+        Case(
+            "the same row at the same position turns alike",
+            the_same_row_twice,
+            properties=(KEEPS_LENGTHS,),
+        ),
+        Case(
+            "heads are carried along",
+            rows(2, seq_len=3, columns=(4, 4)),
+            properties=(KEEPS_LENGTHS,),
+        ),
         Case("float32 in, float32 out", rows(seq_len=2, columns=(4, 4), dtype=np.float32, high=6)),
-        Case("x and positions stay as they were", rows(seq_len=2, columns=(4, 6)), probe=arguments_after),
-        Case("positions beyond two thousand", beyond_two_thousand(seq_len=2, columns=2), properties=(KEEPS_LENGTHS,)),
+        Case(
+            "x and positions stay as they were",
+            rows(seq_len=2, columns=(4, 6)),
+            probe=arguments_after,
+        ),
+        Case(
+            "positions beyond two thousand",
+            beyond_two_thousand(seq_len=2, columns=2),
+            properties=(KEEPS_LENGTHS,),
+        ),
         Case("an odd head_dim is refused", odd_features(3, 9)),
         Case(
             "batch and heads",
@@ -669,17 +760,33 @@ ROTARY = Exercise(
             visible=False,
             weight=2,
         ),
-        Case("as many heads as rows", rows(3, seq_len=3, columns=(4, 6)), properties=(KEEPS_LENGTHS,), visible=False),
-        Case("a single row far on", rows(seq_len=1, columns=(8, 16), low=40, high=900), visible=False),
+        Case(
+            "as many heads as rows",
+            rows(3, seq_len=3, columns=(4, 6)),
+            properties=(KEEPS_LENGTHS,),
+            visible=False,
+        ),
+        Case(
+            "a single row far on", rows(seq_len=1, columns=(8, 16), low=40, high=900), visible=False
+        ),
         Case("the width of a real head", rows(seq_len=5, columns=(64, 64), high=90), visible=False),
         Case(
             "batch and heads in float32",
             rows(2, 2, seq_len=3, columns=(4, 8), dtype=np.float32, high=6),
             visible=False,
         ),
-        Case("heads far beyond two thousand", beyond_two_thousand(2, seq_len=3, columns=6), visible=False),
+        Case(
+            "heads far beyond two thousand",
+            beyond_two_thousand(2, seq_len=3, columns=6),
+            visible=False,
+        ),
         Case("a single feature is refused", odd_features(1, 1), visible=False),
-        Case("a batch stays as it was", rows(2, seq_len=3, columns=(4, 6)), probe=arguments_after, visible=False),
+        Case(
+            "a batch stays as it was",
+            rows(2, seq_len=3, columns=(4, 6)),
+            probe=arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -690,58 +797,75 @@ ROTARY = Exercise(
         Misconception(
             "the turned pairs may be left in halves",
             rotary_of_neighbours_into_halves,
-            "The numbers are right but have moved: where should the two new numbers of a pair stand?",
+            "The numbers are right but have moved: where should the two new numbers of a pair"
+            " stand?",
         ),
         Misconception(
             "rows stand at 0, 1, 2 and so on",
             rotary_with(counting_rows),
-            "Your angles come from the number of the row. Which argument says where a row really stands?",
+            "Your angles come from the number of the row. Which argument says where a row really"
+            " stands?",
         ),
         Misconception(
             "positions count from 1",
             rotary_with(counting_from_one),
-            "Each row has turned one position too far. By how much does the row at position 0 turn?",
+            "Each row has turned one position too far. By how much does the row at position 0"
+            " turn?",
         ),
         Misconception(
             "the caller's x is free to be turned",
             rotary_into_its_input,
-            "The numbers are right, but compare x before and after the call. Does a slice of x share its memory?",
+            "The numbers are right, but compare x before and after the call. Does a slice of x"
+            " share its memory?",
         ),
         Misconception(
             "the sign of the sine does not matter",
             rotary_with(turn=backwards),
-            "The angles are right, and the direction is not. Into which quarter of the plane does (1, 0) move first?",
+            "The angles are right, and the direction is not. Into which quarter of the plane does"
+            " (1, 0) move first?",
         ),
         Misconception(
             "the first number can be replaced before the second is made",
             rotary_with(turn=one_after_the_other),
-            "The second number of each pair was made from a first one that had already been replaced. Which of the two first numbers does "
-            "the formula mean?",
+            "The second number of each pair was made from a first one that had already been"
+            " replaced. Which of the two first numbers does the formula mean?",
         ),
         Misconception(
             "both terms are added",
             rotary_with(turn=mirrored),
-            "A turn keeps the length of a pair, and yours does not. Compare the signs in the two lines of the formula.",
+            "A turn keeps the length of a pair, and yours does not. Compare the signs in the two"
+            " lines of the formula.",
         ),
         Misconception(
             "the cosine is enough",
             rotary_with(turn=scaled_only),
-            "Each of your new numbers depends on one old number only. What does the other one of the pair contribute?",
+            "Each of your new numbers depends on one old number only. What does the other one of"
+            " the pair contribute?",
         ),
         Misconception(
             "all pairs turn at one rate",
-            rotary_with(lambda positions, head_dim: angles_of(positions, head_dim, lambda width: np.ones(width // 2))),
-            "All your pairs turn by the same angle. By which angle does the second pair turn at one position?",
+            rotary_with(
+                lambda positions, head_dim: angles_of(
+                    positions, head_dim, lambda width: np.ones(width // 2)
+                )
+            ),
+            "All your pairs turn by the same angle. By which angle does the second pair turn at one"
+            " position?",
         ),
         Misconception(
             "i is the number of the column",
-            rotary_with(lambda positions, head_dim: angles_of(positions, head_dim, doubled_exponent)),
-            "The first pair is right, and the others turn too slowly. In the exponent stands 2i: what does i count?",
+            rotary_with(
+                lambda positions, head_dim: angles_of(positions, head_dim, doubled_exponent)
+            ),
+            "The first pair is right, and the others turn too slowly. In the exponent stands 2i:"
+            " what does i count?",
         ),
         Misconception(
             "the base is 1000",
             rotary_with(
-                lambda positions, head_dim: angles_of(positions, head_dim, lambda width: rates_of(width, 1000.0))
+                lambda positions, head_dim: angles_of(
+                    positions, head_dim, lambda width: rates_of(width, 1000.0)
+                )
             ),
             "The first pair is right, and the others turn too fast. Count the zeros of the base.",
         ),
@@ -753,17 +877,20 @@ ROTARY = Exercise(
         Misconception(
             "half precision is enough for a position",
             rotary_with(in_half_precision),
-            "Small positions are right, and large ones are not. Which whole numbers does the dtype of your positions have?",
+            "Small positions are right, and large ones are not. Which whole numbers does the dtype"
+            " of your positions have?",
         ),
         Misconception(
             "rotary positions are added too",
             rotary_by_adding,
-            "You add something to x, and its length changes. What should happen to a row, if nothing is added to it?",
+            "You add something to x, and its length changes. What should happen to a row, if"
+            " nothing is added to it?",
         ),
         Misconception(
             "positions belong to the axis in front of the rows",
             rotary_along_the_axis_before,
-            "Without heads all is well. Along which axis of x do the positions run, once there are axes in front?",
+            "Without heads all is well. Along which axis of x do the positions run, once there are"
+            " axes in front?",
         ),
         Misconception(
             "an odd width leaves a feature over",
@@ -778,7 +905,12 @@ ROTARY = Exercise(
         rotary_in_the_dtype_of_x,
         rotary_by_loops,
     ),
-    shortcuts=("RotaryEmbedding", "RotaryPositionalEmbeddings", "apply_rotary_emb", "apply_rotary_pos_emb"),
+    shortcuts=(
+        "RotaryEmbedding",
+        "RotaryPositionalEmbeddings",
+        "apply_rotary_emb",
+        "apply_rotary_pos_emb",
+    ),
 )
 
 EXERCISES = (ENCODING, OFFSET, ROTARY)

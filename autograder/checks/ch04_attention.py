@@ -19,15 +19,20 @@ CANCELS = ("sums_to_zero", {})
 
 def normal(rng, *shape, scale=1.0, dtype=np.float64):
     """Draw numbers with one decimal, which read well in a message."""
-    return ((scale * rng.normal(size=shape)).round(1) + 0.0).astype(dtype)  # + 0.0 makes -0.0 a plain 0
+    return ((scale * rng.normal(size=shape)).round(1) + 0.0).astype(
+        dtype
+    )  # + 0.0 makes -0.0 a plain 0
 
 
 def halves(rng, *shape, low, high):
-    """Draw float16 numbers whose products and sums are exact, so that every right order of operations gives the same."""
+    """Draw float16 numbers whose products and sums are exact, so that every right order of
+    operations gives the same.
+    """
     return (rng.integers(2 * low, 2 * high + 1, size=shape) / 2).astype(np.float16)
 
 
-# --- softmax ---------------------------------------------------------------------------------------------------------
+# --- softmax
+# ---------------------------------------------------------------------------------------------------------
 
 
 def rows_far_apart(rng):
@@ -168,18 +173,29 @@ SOFTMAX = Exercise(
             properties=(ROWS_SUM_TO_ONE,),
         ),
         Case(
-            "rows whose scores are far apart do not disturb each other", rows_far_apart, properties=(ROWS_SUM_TO_ONE,)
+            "rows whose scores are far apart do not disturb each other",
+            rows_far_apart,
+            properties=(ROWS_SUM_TO_ONE,),
         ),
         Case(
-            "a score of -inf gets a weight of exactly 0", with_minus_infinity, properties=(ROWS_SUM_TO_ONE, EXACT_ZEROS)
+            "a score of -inf gets a weight of exactly 0",
+            with_minus_infinity,
+            properties=(ROWS_SUM_TO_ONE, EXACT_ZEROS),
         ),
         Case(
             "a score on its own has a weight of exactly 1",
             lambda rng: {"scores": normal(rng, 3, 1)},
             properties=(EXACTLY_ONE,),
         ),
-        Case("float32 scores give float32 weights", lambda rng: {"scores": normal(rng, 2, 3, dtype=np.float32)}),
-        Case("the scores stay as they were", lambda rng: {"scores": normal(rng, 2, 3)}, probe=arguments_after),
+        Case(
+            "float32 scores give float32 weights",
+            lambda rng: {"scores": normal(rng, 2, 3, dtype=np.float32)},
+        ),
+        Case(
+            "the scores stay as they were",
+            lambda rng: {"scores": normal(rng, 2, 3)},
+            probe=arguments_after,
+        ),
         Case(
             "a batch of heads",
             lambda rng: {"scores": normal(rng, 2, 3, 4, 5)},
@@ -193,7 +209,11 @@ SOFTMAX = Exercise(
             properties=(ROWS_SUM_TO_ONE,),
             visible=False,
         ),
-        Case("an axis counted from the end", lambda rng: {"scores": normal(rng, 2, 4, 4), "axis": -2}, visible=False),
+        Case(
+            "an axis counted from the end",
+            lambda rng: {"scores": normal(rng, 2, 4, 4), "axis": -2},
+            visible=False,
+        ),
         Case(
             "scores far below zero",
             lambda rng: {"scores": normal(rng, 2, 4) - 2000},
@@ -219,7 +239,10 @@ SOFTMAX = Exercise(
             visible=False,
         ),
         Case(
-            "small weights are neither cut off nor raised", small_weights, properties=(ROWS_SUM_TO_ONE,), visible=False
+            "small weights are neither cut off nor raised",
+            small_weights,
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
         ),
         Case(
             "a score far above all others of its row",
@@ -244,26 +267,31 @@ SOFTMAX = Exercise(
             lambda rng: {"scores": normal(rng, 2, 3, dtype=np.float16)},
             visible=False,
         ),
-        Case("a batch with scores of -inf stays as it was", batch_with_minus_infinity, arguments_after, visible=False),
+        Case(
+            "a batch with scores of -inf stays as it was",
+            batch_with_minus_infinity,
+            arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
             "exp of the raw scores is good enough",
             softmax_naive,
-            "How large may a number be before its exponential no longer fits a float? What could you take away from "
-            "every score of a slice without changing the fraction?",
+            "How large may a number be before its exponential no longer fits a float? What could"
+            " you take away from every score of a slice without changing the fraction?",
         ),
         Misconception(
             "taking off the mean makes exp safe",
             softmax_shifted_by_the_mean,
-            "What is the largest number that your exp can meet? Think of a score far above all others of its row, and of "
-            "one that is -inf.",
+            "What is the largest number that your exp can meet? Think of a score far above all"
+            " others of its row, and of one that is -inf.",
         ),
         Misconception(
             "a very negative number is as good as -inf",
             softmax_with_a_stand_in,
-            "Scores may be of any size. What if those beside a score of -inf lie further below zero than the number "
-            "that stands for it?",
+            "Scores may be of any size. What if those beside a score of -inf lie further below zero"
+            " than the number that stands for it?",
         ),
         Misconception(
             "the axis is always the last one",
@@ -273,29 +301,32 @@ SOFTMAX = Exercise(
         Misconception(
             "one maximum serves the whole array",
             softmax_global_maximum,
-            "Look at a row whose scores are far below the largest of the whole array: what does exp make of it, and "
-            "what is left to divide by?",
+            "Look at a row whose scores are far below the largest of the whole array: what does exp"
+            " make of it, and what is left to divide by?",
         ),
         Misconception(
             "a small epsilon in the denominator does no harm",
             softmax_with_epsilon,
-            "Is there something in the denominator that the formula does not have? Can that sum be 0 at all?",
+            "Is there something in the denominator that the formula does not have? Can that sum be"
+            " 0 at all?",
         ),
         Misconception(
             "all numbers of the array share one sum",
             softmax_over_everything,
-            "Each slice along the axis is a softmax of its own: over how much do your weights sum to 1?",
+            "Each slice along the axis is a softmax of its own: over how much do your weights sum"
+            " to 1?",
         ),
         Misconception(
             "a sum over an axis still lines up with the array",
             softmax_without_keepdims,
-            "What shape does the sum have, and along which axis is it stretched when you divide by it?",
+            "What shape does the sum have, and along which axis is it stretched when you divide"
+            " by it?",
         ),
         Misconception(
             "the caller's array is free to be worked in",
             softmax_in_place,
-            "Compare `scores` before and after the call. Which line of yours writes into it instead of making an array "
-            "of its own?",
+            "Compare `scores` before and after the call. Which line of yours writes into it instead"
+            " of making an array of its own?",
         ),
         Misconception(
             "the result is float64 whatever comes in",
@@ -305,15 +336,25 @@ SOFTMAX = Exercise(
         Misconception(
             "dividing by the sum is enough",
             softmax_without_exponential,
-            "Dividing by the sum alone makes numbers sum to 1, but it keeps negative ones negative. What does the "
-            "formula apply to each score first?",
+            "Dividing by the sum alone makes numbers sum to 1, but it keeps negative ones negative."
+            " What does the formula apply to each score first?",
         ),
     ),
     alternatives=(softmax_by_logarithm, softmax_by_loops, softmax_by_torch, softmax_in_longdouble),
-    shortcuts=("softmax", "Softmax", "log_softmax", "LogSoftmax", "softmin", "Softmin", "gumbel_softmax", "_softmax"),
+    shortcuts=(
+        "softmax",
+        "Softmax",
+        "log_softmax",
+        "LogSoftmax",
+        "softmin",
+        "Softmin",
+        "gumbel_softmax",
+        "_softmax",
+    ),
 )
 
-# --- attention_scores ------------------------------------------------------------------------------------------------
+# --- attention_scores
+# ------------------------------------------------------------------------------------------------
 
 
 def queries_and_keys(*batch, query_len, key_len, d_k, scale=1.0, dtype=np.float64):
@@ -389,25 +430,59 @@ def scores_by_broadcasting(query, key):
 def scores_by_loops(query, key):
     scores = np.empty((*query.shape[:-1], key.shape[-2]), dtype=query.dtype)
     for *batch, row, column in np.ndindex(*scores.shape):
-        scores[(*batch, row, column)] = sum(query[(*batch, row)] * key[(*batch, column)]) / query.shape[-1] ** 0.5
+        scores[(*batch, row, column)] = (
+            sum(query[(*batch, row)] * key[(*batch, column)]) / query.shape[-1] ** 0.5
+        )
     return scores
 
 
 SCORES = Exercise(
     reference=reference.attention_scores,
     cases=(
-        Case("two queries against two keys", queries_and_keys(query_len=2, key_len=2, d_k=3), weight=2),
+        Case(
+            "two queries against two keys",
+            queries_and_keys(query_len=2, key_len=2, d_k=3),
+            weight=2,
+        ),
         Case("three words against themselves", queries_and_keys(query_len=3, key_len=3, d_k=4)),
         Case("rows are queries, columns are keys", queries_and_keys(query_len=2, key_len=5, d_k=3)),
         Case("a batch is carried along", queries_and_keys(2, query_len=3, key_len=4, d_k=5)),
-        Case("float32 in, float32 out", queries_and_keys(query_len=2, key_len=3, d_k=3, dtype=np.float32)),
-        Case("query and key stay as they were", queries_and_keys(query_len=2, key_len=3, d_k=4), probe=arguments_after),
-        Case("batch and heads", queries_and_keys(2, 3, query_len=4, key_len=5, d_k=6), visible=False, weight=2),
-        Case("as many batches as words", queries_and_keys(3, query_len=3, key_len=3, d_k=3), visible=False),
+        Case(
+            "float32 in, float32 out",
+            queries_and_keys(query_len=2, key_len=3, d_k=3, dtype=np.float32),
+        ),
+        Case(
+            "query and key stay as they were",
+            queries_and_keys(query_len=2, key_len=3, d_k=4),
+            probe=arguments_after,
+        ),
+        Case(
+            "batch and heads",
+            queries_and_keys(2, 3, query_len=4, key_len=5, d_k=6),
+            visible=False,
+            weight=2,
+        ),
+        Case(
+            "as many batches as words",
+            queries_and_keys(3, query_len=3, key_len=3, d_k=3),
+            visible=False,
+        ),
         Case("long vectors", queries_and_keys(query_len=3, key_len=4, d_k=64), visible=False),
-        Case("vectors of length 1, a single key", queries_and_keys(query_len=2, key_len=1, d_k=1), visible=False),
-        Case("three axes in front", queries_and_keys(2, 1, 2, query_len=2, key_len=3, d_k=4), visible=False),
-        Case("large scores stay large", queries_and_keys(query_len=2, key_len=3, d_k=4, scale=60), visible=False),
+        Case(
+            "vectors of length 1, a single key",
+            queries_and_keys(query_len=2, key_len=1, d_k=1),
+            visible=False,
+        ),
+        Case(
+            "three axes in front",
+            queries_and_keys(2, 1, 2, query_len=2, key_len=3, d_k=4),
+            visible=False,
+        ),
+        Case(
+            "large scores stay large",
+            queries_and_keys(query_len=2, key_len=3, d_k=4, scale=60),
+            visible=False,
+        ),
         Case(
             "a batch stays as it was",
             queries_and_keys(2, query_len=2, key_len=3, d_k=4),
@@ -419,35 +494,38 @@ SCORES = Exercise(
         Misconception(
             "the dot products are the scores",
             scores_unscaled,
-            "These are the dot products themselves. What does the formula do with them before the softmax?",
+            "These are the dot products themselves. What does the formula do with them before the"
+            " softmax?",
         ),
         Misconception(
             "the scale is d_k",
             scores_over_d_k,
-            "The size is off by a factor that depends on d_k. By which power of d_k does the spread of a dot product "
-            "grow?",
+            "The size is off by a factor that depends on d_k. By which power of d_k does the spread"
+            " of a dot product grow?",
         ),
         Misconception(
             "the scale belongs to the number of keys",
             scores_over_key_len,
-            "Your scale depends on how many keys there are. Over which axis does a dot product sum?",
+            "Your scale depends on how many keys there are. Over which axis does a dot product"
+            " sum?",
         ),
         Misconception(
             "d_k is the length of the first axis",
             scores_over_first_axis,
-            "Your scale follows the first axis of the query. Over which axis does a dot product sum?",
+            "Your scale follows the first axis of the query. Over which axis does a dot product"
+            " sum?",
         ),
         Misconception(
             "a matrix product of queries and keys compares them as they are",
             scores_without_transpose,
-            "A matrix product sums over the last axis of its first factor and the last but one of its second. Which axes of queries "
-            "and keys should meet?",
+            "A matrix product sums over the last axis of its first factor and the last but one of"
+            " its second. Which axes of queries and keys should meet?",
         ),
         Misconception(
             "the scale multiplies",
             scores_multiplied,
-            "The scores grow with d_k faster than the dot products do. Is the scale meant to make them larger or "
-            "smaller?",
+            "The scores grow with d_k faster than the dot products do. Is the scale meant to make"
+            " them larger or smaller?",
         ),
         Misconception(
             "rows are keys",
@@ -457,31 +535,38 @@ SCORES = Exercise(
         Misconception(
             ".T swaps the last two axes",
             scores_with_all_axes_reversed,
-            "Which axes of the keys change places in your function when there are more than two, and which should?",
+            "Which axes of the keys change places in your function when there are more than two,"
+            " and which should?",
         ),
         Misconception(
             "np.sqrt keeps float32",
             scores_in_float64,
-            "Somewhere a float64 enters. Look at the dtype of all that meets query and key on the way, single numbers "
-            "included.",
+            "Somewhere a float64 enters. Look at the dtype of all that meets query and key on the"
+            " way, single numbers included.",
         ),
         Misconception(
             "the caller's query is free to be scaled",
             scores_scaled_in_place,
-            "Compare `query` before and after the call. Which line of yours writes into it instead of making an array "
-            "of its own?",
+            "Compare `query` before and after the call. Which line of yours writes into it instead"
+            " of making an array of its own?",
         ),
         Misconception(
             "scores are cosines",
             scores_of_unit_vectors,
-            "All your scores lie between -1 and 1, however long the vectors are. Does the formula divide by the lengths "
-            "of the vectors?",
+            "All your scores lie between -1 and 1, however long the vectors are. Does the formula"
+            " divide by the lengths of the vectors?",
         ),
     ),
-    alternatives=(scores_by_einsum, scores_with_scaled_query, scores_by_broadcasting, scores_by_loops),
+    alternatives=(
+        scores_by_einsum,
+        scores_with_scaled_query,
+        scores_by_broadcasting,
+        scores_by_loops,
+    ),
 )
 
-# --- scaled_dot_product_attention ------------------------------------------------------------------------------------
+# --- scaled_dot_product_attention
+# ------------------------------------------------------------------------------------
 
 
 def queries_keys_values(*batch, query_len, key_len, d_k, d_v, scale=1.0, dtype=np.float64):
@@ -496,7 +581,9 @@ def queries_keys_values(*batch, query_len, key_len, d_k, d_v, scale=1.0, dtype=n
 
 
 def one_query_that_prefers_a_key(rng):
-    """One query and two keys of which it prefers one: where both have the same score, equal weights for everybody are right."""
+    """One query and two keys of which it prefers one: where both have the same score, equal weights
+    for everybody are right.
+    """
     while True:
         drawn = queries_keys_values(query_len=1, key_len=2, d_k=2, d_v=2)(rng)
         if abs(drawn["query"] @ (drawn["key"][0] - drawn["key"][1])).item() > 0.2:
@@ -504,7 +591,9 @@ def one_query_that_prefers_a_key(rng):
 
 
 def rows_around_1000(rng):
-    """Queries and keys with scores around 1000 in some rows and around -1000 in others, close together in each."""
+    """Queries and keys with scores around 1000 in some rows and around -1000 in others, close
+    together in each.
+    """
     query, key = normal(rng, 3, 4), normal(rng, 4, 4)
     query[:, 0] = rng.permutation([40, -40, 40])
     key[:, 0] = 50
@@ -512,7 +601,9 @@ def rows_around_1000(rng):
 
 
 def scores_in_steps(rng):
-    """A query whose weights range from almost 1 down to almost 0, in steps: its scores are 0, -5, -10, -15 and -20."""
+    """A query whose weights range from almost 1 down to almost 0, in steps: its scores are 0, -5,
+    -10, -15 and -20.
+    """
     query, key = normal(rng, 1, 4), np.zeros((5, 4))
     query[:, 0] = 2
     key[:, 0] = rng.permutation([0, -5, -10, -15, -20])
@@ -546,7 +637,9 @@ def right_scores(query, key, value):
 
 
 def scaled_by(number):
-    return lambda query, key, value: scores_unscaled(query, key) / math.sqrt(number(query, key, value))
+    return lambda query, key, value: (
+        scores_unscaled(query, key) / math.sqrt(number(query, key, value))
+    )
 
 
 def attention_swapped(query, key, value):
@@ -590,7 +683,9 @@ def attention_by_loops(query, key, value):
     for index in np.ndindex(*query.shape[:-1]):
         scores = key[index[:-1]] @ query[index] / math.sqrt(query.shape[-1])
         weights[index] = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-        output[index] = sum(weight * one for weight, one in zip(weights[index], value[index[:-1]], strict=True))
+        output[index] = sum(
+            weight * one for weight, one in zip(weights[index], value[index[:-1]], strict=True)
+        )
     return output, weights
 
 
@@ -600,7 +695,10 @@ def attention_by_torch(query, key, value):
     query, key, value = (torch.from_numpy(array.copy()) for array in (query, key, value))
     identity = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], key.shape[-2])
     weights = torch.nn.functional.scaled_dot_product_attention(query, key, identity)
-    return torch.nn.functional.scaled_dot_product_attention(query, key, value).numpy(), weights.numpy()
+    return (
+        torch.nn.functional.scaled_dot_product_attention(query, key, value).numpy(),
+        weights.numpy(),
+    )
 
 
 def attention_as_a_list(query, key, value):
@@ -638,7 +736,10 @@ ATTENTION = Exercise(
             queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=6),
             properties=ATTENTION_LAWS,
         ),
-        Case("float32 in, float32 out", queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2, dtype=np.float32)),
+        Case(
+            "float32 in, float32 out",
+            queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2, dtype=np.float32),
+        ),
         Case(
             "the arguments stay as they were",
             queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2),
@@ -657,7 +758,12 @@ ATTENTION = Exercise(
             properties=ATTENTION_LAWS,
             visible=False,
         ),
-        Case("rows with scores around 1000 and -1000", rows_around_1000, properties=ATTENTION_LAWS, visible=False),
+        Case(
+            "rows with scores around 1000 and -1000",
+            rows_around_1000,
+            properties=ATTENTION_LAWS,
+            visible=False,
+        ),
         Case(
             "a single key gets a weight of exactly 1",
             queries_keys_values(query_len=3, key_len=1, d_k=4, d_v=2),
@@ -670,8 +776,18 @@ ATTENTION = Exercise(
             properties=ATTENTION_LAWS,
             visible=False,
         ),
-        Case("small weights are not cut off", scores_in_steps, properties=ATTENTION_LAWS, visible=False),
-        Case("queries of zeros look at all keys alike", queries_of_zeros, properties=ATTENTION_LAWS, visible=False),
+        Case(
+            "small weights are not cut off",
+            scores_in_steps,
+            properties=ATTENTION_LAWS,
+            visible=False,
+        ),
+        Case(
+            "queries of zeros look at all keys alike",
+            queries_of_zeros,
+            properties=ATTENTION_LAWS,
+            visible=False,
+        ),
         Case("float16 in, float16 out", attention_in_float16, visible=False),
         Case(
             "a batch stays as it was",
@@ -689,7 +805,8 @@ ATTENTION = Exercise(
         Misconception(
             "the dot products are the scores",
             attention_with(lambda query, key, value: scores_unscaled(query, key)),
-            "The weights are sharper than they should be. What happens to the dot products before the softmax?",
+            "The weights are sharper than they should be. What happens to the dot products before"
+            " the softmax?",
         ),
         Misconception(
             "the scale is d_k",
@@ -709,13 +826,14 @@ ATTENTION = Exercise(
         Misconception(
             "np.sqrt keeps float32",
             attention_with(lambda query, key, value: scores_in_float64(query, key)),
-            "Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way, single numbers "
-            "included.",
+            "Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the"
+            " way, single numbers included.",
         ),
         Misconception(
             ".T swaps the last two axes",
             attention_with(lambda query, key, value: scores_with_all_axes_reversed(query, key)),
-            "Which axes of the keys change places in your function when there are more than two, and which should?",
+            "Which axes of the keys change places in your function when there are more than two,"
+            " and which should?",
         ),
         Misconception(
             "all weights together sum to 1",
@@ -740,8 +858,8 @@ ATTENTION = Exercise(
         Misconception(
             "weights are transposed before they meet the values",
             attention_with_transposed_weights,
-            "The weights are right. Which of their axes belongs to the values: that of the queries or that of the "
-            "keys?",
+            "The weights are right. Which of their axes belongs to the values: that of the queries"
+            " or that of the keys?",
         ),
         Misconception(
             "the scale comes after the softmax",
@@ -760,10 +878,15 @@ ATTENTION = Exercise(
         ),
     ),
     alternatives=(attention_by_einsum, attention_by_loops, attention_by_torch, attention_as_a_list),
-    shortcuts=("scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"),
+    shortcuts=(
+        "scaled_dot_product_attention",
+        "multi_head_attention_forward",
+        "MultiheadAttention",
+    ),
 )
 
-# --- softmax_backward ------------------------------------------------------------------------------------------------
+# --- softmax_backward
+# ------------------------------------------------------------------------------------------------
 
 
 def weights_and_gradient(*shape, dtype=np.float64):
@@ -822,7 +945,9 @@ def backward_over_everything(weights, grad_weights):
 
 
 def backward_over_queries(weights, grad_weights):
-    return weights * (grad_weights - (weights * grad_weights).sum(axis=max(-2, -weights.ndim), keepdims=True))
+    return weights * (
+        grad_weights - (weights * grad_weights).sum(axis=max(-2, -weights.ndim), keepdims=True)
+    )
 
 
 def backward_with_wrong_sign(weights, grad_weights):
@@ -844,7 +969,9 @@ def backward_in_float64(weights, grad_weights):
 
 def backward_by_jacobian(weights, grad_weights):
     identity = np.eye(weights.shape[-1], dtype=weights.dtype)
-    jacobian = weights[..., :, np.newaxis] * (identity - weights[..., np.newaxis, :])  # (..., key_len, key_len)
+    jacobian = weights[..., :, np.newaxis] * (
+        identity - weights[..., np.newaxis, :]
+    )  # (..., key_len, key_len)
     return np.einsum("...i,...ij->...j", grad_weights, jacobian)
 
 
@@ -876,14 +1003,30 @@ BACKWARD = Exercise(
         Case("two weights", weights_and_gradient(2), properties=(CANCELS,), weight=2),
         Case("each row on its own", weights_and_gradient(3, 4), properties=(CANCELS,)),
         Case("as many queries as keys", weights_and_gradient(3, 3), properties=(CANCELS,)),
-        Case("a weight of 1 passes no gradient", lambda rng: {"weights": np.eye(3), "grad_weights": normal(rng, 3, 3)}),
+        Case(
+            "a weight of 1 passes no gradient",
+            lambda rng: {"weights": np.eye(3), "grad_weights": normal(rng, 3, 3)},
+        ),
         Case("float32 in, float32 out", weights_and_gradient(2, 3, dtype=np.float32)),
         Case("the arguments stay as they were", weights_and_gradient(2, 3), probe=arguments_after),
-        Case("batch and heads", weights_and_gradient(2, 3, 4, 5), properties=(CANCELS,), visible=False, weight=2),
-        Case("all sizes equal", weights_and_gradient(3, 3, 3), properties=(CANCELS,), visible=False),
+        Case(
+            "batch and heads",
+            weights_and_gradient(2, 3, 4, 5),
+            properties=(CANCELS,),
+            visible=False,
+            weight=2,
+        ),
+        Case(
+            "all sizes equal", weights_and_gradient(3, 3, 3), properties=(CANCELS,), visible=False
+        ),
         Case("a saturated softmax", saturated, properties=(CANCELS,), visible=False),
         Case("a single key", weights_and_gradient(4, 1), visible=False),
-        Case("a weight of almost 1 passes a little", nearly_saturated, properties=(CANCELS,), visible=False),
+        Case(
+            "a weight of almost 1 passes a little",
+            nearly_saturated,
+            properties=(CANCELS,),
+            visible=False,
+        ),
         Case(
             "five axes, some of them of length 1",
             weights_and_gradient(2, 1, 2, 1, 3),
@@ -896,8 +1039,8 @@ BACKWARD = Exercise(
         Misconception(
             "a weight depends on its own score alone",
             backward_diagonal_only,
-            "Each weight depends on every score of its row, because the weights share one sum. Where do the other "
-            "terms of the formula enter?",
+            "Each weight depends on every score of its row, because the weights share one sum."
+            " Where do the other terms of the formula enter?",
         ),
         Misconception(
             "the weight in front can be dropped",
@@ -912,7 +1055,8 @@ BACKWARD = Exercise(
         Misconception(
             "the plain mean of the gradient is taken off",
             backward_with_plain_mean,
-            "What is taken off each gradient is an average, but not one in which all keys count the same.",
+            "What is taken off each gradient is an average, but not one in which all keys count the"
+            " same.",
         ),
         Misconception(
             "the plain sum of the gradient is taken off",
@@ -922,7 +1066,8 @@ BACKWARD = Exercise(
         Misconception(
             "a sum over an axis still lines up with the array",
             backward_without_keepdims,
-            "What shape does your sum have, and along which axis is it stretched when it meets the gradient?",
+            "What shape does your sum have, and along which axis is it stretched when it meets the"
+            " gradient?",
         ),
         Misconception(
             "one sum serves the whole array",
@@ -947,8 +1092,8 @@ BACKWARD = Exercise(
         Misconception(
             "the caller's gradient is free to be worked in",
             backward_in_place,
-            "Compare `grad_weights` before and after the call. Which line of yours writes into it instead of making an "
-            "array of its own?",
+            "Compare `grad_weights` before and after the call. Which line of yours writes into it"
+            " instead of making an array of its own?",
         ),
         Misconception(
             "the result is float64 whatever comes in",

@@ -1,7 +1,7 @@
 """Checks of `ch05_multi_head`.
 
-The contract leaves open, and so nothing here asks: a float16 under a mask (ch06 does), how weights are initialised, whether
-the returned tensors lie side by side in memory.
+The contract leaves open, and so nothing here asks: a float16 under a mask (ch06 does), how weights
+are initialised, whether the returned tensors lie side by side in memory.
 """
 
 import math
@@ -11,7 +11,13 @@ from torch import nn
 
 from autograder.authoring import draw
 from autograder.authoring.exercise import Case, Exercise, Misconception
-from autograder.shared.probes import arguments_after, at_the_start, gradients, moved, returned_for_views
+from autograder.shared.probes import (
+    arguments_after,
+    at_the_start,
+    gradients,
+    moved,
+    returned_for_views,
+)
 from solutions import ch05_multi_head as reference
 
 ROWS_SUM_TO_ONE = ("sums_to_one", {"of": "weights"})
@@ -23,12 +29,16 @@ def require_a_divisor(d_model, num_heads):
         raise ValueError("the heads cannot share these features evenly")
 
 
-# --- split_heads -----------------------------------------------------------------------------------------------------
+# --- split_heads
+# -----------------------------------------------------------------------------------------------------
 
 
 def to_split(batch, seq_len, num_heads, head_dim, dtype=torch.float64):
     def inputs(rng):
-        return {"x": draw.normal(rng, batch, seq_len, num_heads * head_dim, dtype=dtype), "num_heads": num_heads}
+        return {
+            "x": draw.normal(rng, batch, seq_len, num_heads * head_dim, dtype=dtype),
+            "num_heads": num_heads,
+        }
 
     return inputs
 
@@ -40,7 +50,10 @@ def not_divisible(rng):
 
 
 def more_heads_than_features(rng):
-    return {"x": draw.normal(rng, 1, 2, int(rng.integers(3, 6))), "num_heads": int(rng.integers(6, 9))}
+    return {
+        "x": draw.normal(rng, 1, 2, int(rng.integers(3, 6))),
+        "num_heads": int(rng.integers(6, 9)),
+    }
 
 
 def split_with(rearrange):
@@ -156,18 +169,25 @@ SPLIT_HEADS = Exercise(
         Case("all sizes equal", to_split(3, 3, 3, 3), visible=False),
         Case("as many heads as features", to_split(2, 3, 4, 1), visible=False),
         Case("a single word", to_split(2, 1, 2, 3), visible=False),
-        Case("more heads than features raise a ValueError", more_heads_than_features, visible=False),
+        Case(
+            "more heads than features raise a ValueError", more_heads_than_features, visible=False
+        ),
         Case("a ValueError for other sizes that do not fit", not_divisible, visible=False),
         Case("bfloat16 in, bfloat16 out", to_split(2, 3, 2, 2, torch.bfloat16), visible=False),
-        Case("a tensor that is a view", to_split(2, 3, 2, 4), probe=returned_for_views, visible=False),
-        Case("a gradient flows back to a batch", to_split(2, 3, 3, 2), probe=gradients, visible=False),
+        Case(
+            "a tensor that is a view", to_split(2, 3, 2, 4), probe=returned_for_views, visible=False
+        ),
+        Case(
+            "a gradient flows back to a batch", to_split(2, 3, 3, 2), probe=gradients, visible=False
+        ),
     ),
     misconceptions=(
         Misconception(
             "a view can split and reorder at once",
             split_with(view_as_heads),
-            "The shape is right, the numbers are not: a view or reshape keeps their order in memory. Follow the second word: do all of its "
-            "features stay with the second position?",
+            "The shape is right, the numbers are not: a view or reshape keeps their order in"
+            " memory. Follow the second word: do all of its features stay with the second"
+            " position?",
         ),
         Misconception(
             "features are dealt out like cards",
@@ -177,12 +197,14 @@ SPLIT_HEADS = Exercise(
         Misconception(
             "what does not fit may be cut off",
             cut_off_the_rest,
-            "What becomes of the features that are left over when num_heads does not divide d_model?",
+            "What becomes of the features that are left over when num_heads does not divide"
+            " d_model?",
         ),
         Misconception(
             "PyTorch will complain by itself",
             split_without_asking,
-            "PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice first, and in which words?",
+            "PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice"
+            " first, and in which words?",
         ),
         Misconception(
             "an assertion is an error like any other",
@@ -197,12 +219,14 @@ SPLIT_HEADS = Exercise(
         Misconception(
             "cutting the last axis is all",
             split_with(positions_before_heads),
-            "The last axis is cut as it should be. Which two of the four axes have not changed places yet?",
+            "The last axis is cut as it should be. Which two of the four axes have not changed"
+            " places yet?",
         ),
         Misconception(
             "positions go last",
             split_with(features_before_positions),
-            "Each head should hold a matrix with one row for each position. Is yours lying on its side?",
+            "Each head should hold a matrix with one row for each position. Is yours lying on its"
+            " side?",
         ),
         Misconception(
             "the second axis has length head_dim",
@@ -217,8 +241,8 @@ SPLIT_HEADS = Exercise(
         Misconception(
             "numbers may be copied out and in again",
             split_detached,
-            "The numbers are right, but the result has lost its way back to x. Which step leaves PyTorch, or makes a new "
-            "tensor of bare numbers?",
+            "The numbers are right, but the result has lost its way back to x. Which step leaves"
+            " PyTorch, or makes a new tensor of bare numbers?",
         ),
         Misconception(
             "float32 suits everybody",
@@ -236,7 +260,8 @@ SPLIT_HEADS = Exercise(
     shortcuts=("rearrange", "Rearrange"),
 )
 
-# --- merge_heads -----------------------------------------------------------------------------------------------------
+# --- merge_heads
+# -----------------------------------------------------------------------------------------------------
 
 
 def to_merge(batch, num_heads, seq_len, head_dim, dtype=torch.float64):
@@ -320,41 +345,50 @@ MERGE_HEADS = Exercise(
         Case("heads of a single feature", to_merge(2, 4, 3, 1), visible=False),
         Case("a single word", to_merge(2, 3, 1, 2), visible=False),
         Case("bfloat16 in, bfloat16 out", to_merge(2, 2, 3, 2, torch.bfloat16), visible=False),
-        Case("a tensor that is a view", to_merge(2, 2, 3, 4), probe=returned_for_views, visible=False),
-        Case("a gradient flows back to a batch", to_merge(2, 3, 3, 2), probe=gradients, visible=False),
+        Case(
+            "a tensor that is a view", to_merge(2, 2, 3, 4), probe=returned_for_views, visible=False
+        ),
+        Case(
+            "a gradient flows back to a batch", to_merge(2, 3, 3, 2), probe=gradients, visible=False
+        ),
     ),
     misconceptions=(
         Misconception(
             "the axes are in the right order already",
             merge_as_it_lies,
-            "The shape is right, the numbers are not. What lies side by side in memory belongs to one head at one position: which "
-            "axis has to move before two heads can stand side by side?",
+            "The shape is right, the numbers are not. What lies side by side in memory belongs to"
+            " one head at one position: which axis has to move before two heads can stand side by"
+            " side?",
         ),
         Misconception(
             "view works on every tensor",
             merge_by_view,
-            "A transposed tensor keeps its numbers where they were, and a view cannot reorder them. Which method copies them "
-            "where it has to?",
+            "A transposed tensor keeps its numbers where they were, and a view cannot reorder them."
+            " Which method copies them where it has to?",
         ),
         Misconception(
             "features were dealt out like cards",
             merge_like_cards,
-            "Take the first position of your result: which numbers come first? All features of head 0 should stand before those of head 1.",
+            "Take the first position of your result: which numbers come first? All features of head"
+            " 0 should stand before those of head 1.",
         ),
         Misconception(
             "heads are added up",
             merge_by_sum,
-            "Your result is as wide as one head. The heads should stand side by side, not on top of each other.",
+            "Your result is as wide as one head. The heads should stand side by side, not on top of"
+            " each other.",
         ),
         Misconception(
             "heads are averaged",
             merge_by_mean,
-            "An average of the heads makes one average out of many again. Each head's features should keep a place of their own.",
+            "An average of the heads makes one average out of many again. Each head's features"
+            " should keep a place of their own.",
         ),
         Misconception(
             "heads are put one below the other",
             merge_one_below_the_other,
-            "Your result has more positions than the sentence. Along which axis should the heads be put together?",
+            "Your result has more positions than the sentence. Along which axis should the heads be"
+            " put together?",
         ),
         Misconception(
             "positions come first",
@@ -364,7 +398,8 @@ MERGE_HEADS = Exercise(
         Misconception(
             "batch and heads are one axis",
             merge_with_the_batch,
-            "In your result, features of different sentences stand side by side. Which axis did you merge with the features?",
+            "In your result, features of different sentences stand side by side. Which axis did you"
+            " merge with the features?",
         ),
         Misconception(
             "the last head comes first",
@@ -374,7 +409,8 @@ MERGE_HEADS = Exercise(
         Misconception(
             "numbers may be copied out and in again",
             merge_detached,
-            "The numbers are right, but the result has lost its way back to x. Which step leaves PyTorch, or cuts the graph?",
+            "The numbers are right, but the result has lost its way back to x. Which step leaves"
+            " PyTorch, or cuts the graph?",
         ),
         Misconception(
             "float32 suits everybody",
@@ -386,11 +422,22 @@ MERGE_HEADS = Exercise(
     shortcuts=("rearrange", "Rearrange"),
 )
 
-# --- MultiHeadAttention ----------------------------------------------------------------------------------------------
+# --- MultiHeadAttention
+# ----------------------------------------------------------------------------------------------
 
 
 def attending(
-    batch, query_len, key_len, num_heads, head_dim, *, mask=None, dtype=torch.float64, scale=1.0, itself=False, **parts
+    batch,
+    query_len,
+    key_len,
+    num_heads,
+    head_dim,
+    *,
+    mask=None,
+    dtype=torch.float64,
+    scale=1.0,
+    itself=False,
+    **parts,
 ):
     """Make the inputs of a case: a module, and what it is called with.
 
@@ -403,13 +450,19 @@ def attending(
     def inputs(rng):
         d_model = num_heads * head_dim
         query = draw.normal(rng, batch, query_len, d_model, dtype=dtype, scale=scale)
-        key = query if itself else draw.normal(rng, batch, key_len, d_model, dtype=dtype, scale=scale)
-        value = query if itself else draw.normal(rng, batch, key_len, d_model, dtype=dtype, scale=scale)
+        key = (
+            query if itself else draw.normal(rng, batch, key_len, d_model, dtype=dtype, scale=scale)
+        )
+        value = (
+            query if itself else draw.normal(rng, batch, key_len, d_model, dtype=dtype, scale=scale)
+        )
         forward = {"query": query, "key": key, "value": value}
         if mask is not None:
             forward["mask"] = mask(rng) if callable(mask) else draw.mask(rng, *mask)
         constructor = {"d_model": d_model, "num_heads": num_heads}
-        return draw.module_case(rng, reference.MultiHeadAttention, constructor, forward, dtype, **parts)
+        return draw.module_case(
+            rng, reference.MultiHeadAttention, constructor, forward, dtype, **parts
+        )
 
     return inputs
 
@@ -431,7 +484,9 @@ def everything(*shape):
 
 
 def other_keys(*changed, mask):
-    """Make a call in which key or value of masked positions, and of the second sentence, are changed."""
+    """Make a call in which key or value of masked positions, and of the second sentence, are
+    changed.
+    """
 
     def inputs(rng):
         case = attending(2, 3, 4, 2, 2, mask=mask)(rng)
@@ -453,7 +508,9 @@ def one_sentence_changed(rng):
 
 
 def a_mask_row_for_each_sentence(rng):
-    """A mask (2, 1, 1, 4) that hides a key of each sentence, so that there is something to change."""
+    """A mask (2, 1, 1, 4) that hides a key of each sentence, so that there is something to
+    change.
+    """
     mask = draw.mask(rng, 2, 1, 1, 4)
     mask[:, 0, 0, 0], mask[:, 0, 0, 2] = True, False
     return mask
@@ -505,7 +562,9 @@ def attention_with(
 
     class MultiHeadAttention(reference.MultiHeadAttention):
         def forward(self, query, key, value, mask=None):
-            query, key, value = (split(each, self.num_heads) for each in project(self, query, key, value))
+            query, key, value = (
+                split(each, self.num_heads) for each in project(self, query, key, value)
+            )
             scores = hide(query @ key.mT / scale(query, self.num_heads), mask)
             weights = weigh(scores, mask)
             return answer(finish(self, merge(average(weights, value))), weights)
@@ -518,7 +577,11 @@ def answers(function):
 
 
 def split_batch_into_heads(x, num_heads):
-    return x.unflatten(-1, (num_heads, -1)).permute(2, 0, 1, 3).reshape(len(x), num_heads, x.shape[1], -1)
+    return (
+        x.unflatten(-1, (num_heads, -1))
+        .permute(2, 0, 1, 3)
+        .reshape(len(x), num_heads, x.shape[1], -1)
+    )
 
 
 def masked_after_the_softmax(scores, mask):
@@ -539,7 +602,9 @@ def heads_in_a_loop(self, query, key, value, mask):
         scores = (q @ k.mT / math.sqrt(width)).unsqueeze(1)
         each = mask
         if mask is not None:
-            each = mask if mask.ndim < 3 or mask.shape[-3] == 1 else mask[..., head : head + 1, :, :]
+            each = (
+                mask if mask.ndim < 3 or mask.shape[-3] == 1 else mask[..., head : head + 1, :, :]
+            )
         weights = torch.softmax(hide(scores, each), dim=-1)[:, 0]
         yield weights @ v, weights
 
@@ -621,7 +686,9 @@ def right_by_loops(self, query, key, value, mask=None):
 
 
 def right_by_einsum(self, query, key, value, mask=None):
-    query, key, value = (each.unflatten(-1, (self.num_heads, -1)) for each in project(self, query, key, value))
+    query, key, value = (
+        each.unflatten(-1, (self.num_heads, -1)) for each in project(self, query, key, value)
+    )
     scores = torch.einsum("bqhd,bkhd->bhqk", query, key) * query.shape[-1] ** -0.5
     if mask is not None:
         scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
@@ -630,32 +697,44 @@ def right_by_einsum(self, query, key, value, mask=None):
 
 
 def right_by_fused_kernel(self, query, key, value, mask=None):
-    query, key, value = (reference.split_heads(each, self.num_heads) for each in project(self, query, key, value))
+    query, key, value = (
+        reference.split_heads(each, self.num_heads) for each in project(self, query, key, value)
+    )
     output = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     weights = torch.softmax(hide(query @ key.mT / math.sqrt(query.shape[-1]), mask), dim=-1)
     return self.w_o(output.transpose(1, 2).reshape(len(output), output.shape[2], -1)), weights
 
 
 def right_by_added_mask(self, query, key, value, mask=None):
-    query, key, value = (merge_of_batch(each, self.num_heads) for each in project(self, query, key, value))
+    query, key, value = (
+        merge_of_batch(each, self.num_heads) for each in project(self, query, key, value)
+    )
     scores = torch.bmm(query / math.sqrt(query.shape[-1]), key.transpose(1, 2))
     scores = scores.unflatten(0, (-1, self.num_heads))
     if mask is not None:
-        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(mask.logical_not(), -torch.inf)
+        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(
+            mask.logical_not(), -torch.inf
+        )
     weights = nn.functional.softmax(scores, dim=-1)
-    merged = torch.bmm(weights.flatten(0, 1), value).unflatten(0, (-1, self.num_heads)).transpose(1, 2)
+    merged = (
+        torch.bmm(weights.flatten(0, 1), value).unflatten(0, (-1, self.num_heads)).transpose(1, 2)
+    )
     return self.w_o(merged.contiguous().view(len(merged), merged.shape[1], -1)), weights
 
 
 def merge_of_batch(x, num_heads):
-    """Return (batch * heads, seq_len, head_dim): the axes of batch and heads as one, as `torch.bmm` wants them."""
+    """Return (batch * heads, seq_len, head_dim): the axes of batch and heads as one, as `torch.bmm`
+    wants them.
+    """
     return reference.split_heads(x, num_heads).flatten(0, 1)
 
 
 def right_by_blocks_of_w_o(self, query, key, value, mask=None):
     output, weights = self.w_o.bias, []
     for found, each in heads_in_a_loop(self, query, key, value, mask):
-        block = self.w_o.weight[:, len(weights) * found.shape[-1] : (len(weights) + 1) * found.shape[-1]]
+        block = self.w_o.weight[
+            :, len(weights) * found.shape[-1] : (len(weights) + 1) * found.shape[-1]
+        ]
         output = output + found @ block.T
         weights.append(each)
     return output, torch.stack(weights, 1)
@@ -735,11 +814,24 @@ MULTI_HEAD_ATTENTION = Exercise(
             attending(1, 2, 3, 2, 2, mask=(1, 2, 2, 3)),
             properties=(NOTHING_WHERE_MASKED, ROWS_SUM_TO_ONE),
         ),
-        Case("the parameters have the names and shapes of the contract", table_of_parameters(4, 2), at_the_start),
+        Case(
+            "the parameters have the names and shapes of the contract",
+            table_of_parameters(4, 2),
+            at_the_start,
+        ),
         Case("a ValueError where the heads cannot share evenly", impossible_module, at_the_start),
         Case("bfloat16 in, bfloat16 out", to_itself(1, 3, 2, 2, dtype=torch.bfloat16)),
-        Case("the arguments stay as they were", to_itself(1, 3, 2, 2, mask=past_and_present(3)), arguments_after),
-        Case("gradients reach every input and every weight", attending(1, 2, 3, 2, 2), gradients, weight=2),
+        Case(
+            "the arguments stay as they were",
+            to_itself(1, 3, 2, 2, mask=past_and_present(3)),
+            arguments_after,
+        ),
+        Case(
+            "gradients reach every input and every weight",
+            attending(1, 2, 3, 2, 2),
+            gradients,
+            weight=2,
+        ),
         Case(
             "eight heads, two sentences",
             to_itself(2, 5, 8, 3),
@@ -747,9 +839,24 @@ MULTI_HEAD_ATTENTION = Exercise(
             visible=False,
             weight=2,
         ),
-        Case("all sizes equal", attending(3, 3, 3, 3, 3), properties=(ROWS_SUM_TO_ONE,), visible=False),
-        Case("heads of a single feature", to_itself(2, 4, 4, 1), properties=(ROWS_SUM_TO_ONE,), visible=False),
-        Case("one query, as in decoding", attending(2, 1, 5, 2, 4), properties=(ROWS_SUM_TO_ONE,), visible=False),
+        Case(
+            "all sizes equal",
+            attending(3, 3, 3, 3, 3),
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
+        Case(
+            "heads of a single feature",
+            to_itself(2, 4, 4, 1),
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
+        Case(
+            "one query, as in decoding",
+            attending(2, 1, 5, 2, 4),
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
         Case(
             "a mask (1, 1, seq_len, seq_len)",
             to_itself(2, 4, 2, 3, mask=(1, 1, 4, 4)),
@@ -774,17 +881,40 @@ MULTI_HEAD_ATTENTION = Exercise(
             properties=(NOTHING_WHERE_MASKED, ROWS_SUM_TO_ONE),
             visible=False,
         ),
-        Case("a mask that hides nothing", attending(1, 3, 4, 2, 2, mask=everything(1, 1, 3, 4)), visible=False),
-        Case("large scores", to_itself(2, 4, 2, 4, scale=12.0), properties=(ROWS_SUM_TO_ONE,), visible=False),
+        Case(
+            "a mask that hides nothing",
+            attending(1, 3, 4, 2, 2, mask=everything(1, 1, 3, 4)),
+            visible=False,
+        ),
+        Case(
+            "large scores",
+            to_itself(2, 4, 2, 4, scale=12.0),
+            properties=(ROWS_SUM_TO_ONE,),
+            visible=False,
+        ),
         Case(
             "float32 in, float32 out, with a mask",
             to_itself(2, 4, 2, 2, mask=(2, 1, 1, 4), dtype=torch.float32),
             visible=False,
         ),
-        Case("bfloat16 with a mask", to_itself(2, 3, 2, 4, mask=(3, 3), dtype=torch.bfloat16), visible=False),
+        Case(
+            "bfloat16 with a mask",
+            to_itself(2, 3, 2, 4, mask=(3, 3), dtype=torch.bfloat16),
+            visible=False,
+        ),
         Case("float16 in, float16 out", to_itself(1, 4, 2, 2, dtype=torch.float16), visible=False),
-        Case("tensors that are views", attending(2, 3, 4, 2, 2, mask=(2, 1, 3, 4)), returned_for_views, visible=False),
-        Case("gradients under a mask", attending(2, 3, 4, 2, 2, mask=(2, 2, 3, 4)), gradients, visible=False),
+        Case(
+            "tensors that are views",
+            attending(2, 3, 4, 2, 2, mask=(2, 1, 3, 4)),
+            returned_for_views,
+            visible=False,
+        ),
+        Case(
+            "gradients under a mask",
+            attending(2, 3, 4, 2, 2, mask=(2, 2, 3, 4)),
+            gradients,
+            visible=False,
+        ),
         Case(
             "keys that are masked move nothing",
             other_keys("key", mask=a_mask_row_for_each_sentence),
@@ -797,14 +927,21 @@ MULTI_HEAD_ATTENTION = Exercise(
             moved,
             visible=False,
         ),
-        Case("a changed query moves its own output only", one_sentence_changed, moved, visible=False),
+        Case(
+            "a changed query moves its own output only", one_sentence_changed, moved, visible=False
+        ),
         Case(
             "the parameters do not depend on the number of heads",
             table_of_parameters(6, 6),
             at_the_start,
             visible=False,
         ),
-        Case("a ValueError for other sizes that do not fit", impossible_module, at_the_start, visible=False),
+        Case(
+            "a ValueError for other sizes that do not fit",
+            impossible_module,
+            at_the_start,
+            visible=False,
+        ),
         Case(
             "the arguments stay as they were, whatever the mask",
             attending(2, 2, 3, 2, 2, mask=(2, 2, 2, 3)),
@@ -816,8 +953,8 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "a view can split and reorder at once",
             attention_with(split=view_as_heads),
-            "Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape, but hands parts of one "
-            "word to several positions.",
+            "Are your heads split as exercise 1 asks? A view or reshape alone gives the right"
+            " shape, but hands parts of one word to several positions.",
         ),
         Misconception(
             "features are dealt out like cards",
@@ -827,23 +964,26 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "batch and heads may change places",
             attention_with(split=split_batch_into_heads),
-            "With a batch of one sentence you are right, with two you are not. Do the sentences still keep to themselves "
-            "after your reshape?",
+            "With a batch of one sentence you are right, with two you are not. Do the sentences"
+            " still keep to themselves after your reshape?",
         ),
         Misconception(
             "the heads are in the right order for merging",
             attention_with(merge=merge_as_it_lies),
-            "The weights are right, the output is not. Before the heads' features can stand side by side, which axis has to move?",
+            "The weights are right, the output is not. Before the heads' features can stand side by"
+            " side, which axis has to move?",
         ),
         Misconception(
             "the scale is sqrt(d_model)",
             attention_with(scale=lambda query, num_heads: math.sqrt(num_heads * query.shape[-1])),
-            "The weights are too even. How many numbers does a dot product sum over, once there are heads?",
+            "The weights are too even. How many numbers does a dot product sum over, once there are"
+            " heads?",
         ),
         Misconception(
             "the dot products are the scores",
             attention_with(scale=lambda query, num_heads: 1),
-            "The weights are sharper than they should be. What happens to a dot product before the softmax?",
+            "The weights are sharper than they should be. What happens to a dot product before the"
+            " softmax?",
         ),
         Misconception(
             "the scale is d_k",
@@ -863,7 +1003,8 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "the softmax runs over the heads",
             attention_with(weigh=lambda scores, mask: torch.softmax(scores, dim=1)),
-            "Your heads share one total among them. Over which axis should each of them sum to 1 on its own?",
+            "Your heads share one total among them. Over which axis should each of them sum to 1 on"
+            " its own?",
         ),
         Misconception(
             "all scores of a head share one sum",
@@ -873,21 +1014,30 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "putting the heads together is the end",
             attention_with(finish=lambda self, merged: merged),
-            "One of your four layers has no part in the result. What is left to do once the heads stand side by side?",
+            "One of your four layers has no part in the result. What is left to do once the heads"
+            " stand side by side?",
         ),
         Misconception(
             "True means masked",
-            attention_with(hide=lambda scores, mask: scores if mask is None else scores.masked_fill(mask, -math.inf)),
-            "You hide what may be seen, and show what may not. What does True mean in a mask of this course?",
+            attention_with(
+                hide=lambda scores, mask: (
+                    scores if mask is None else scores.masked_fill(mask, -math.inf)
+                )
+            ),
+            "You hide what may be seen, and show what may not. What does True mean in a mask of"
+            " this course?",
         ),
         Misconception(
             "a mask takes weights away",
             attention_with(weigh=masked_after_the_softmax, hide=lambda scores, mask: scores),
-            "What do the weights of a row sum to after your mask? Those that are left should share the whole.",
+            "What do the weights of a row sum to after your mask? Those that are left should share"
+            " the whole.",
         ),
         Misconception(
             "a mask hides queries",
-            attention_with(hide=lambda scores, mask: scores if mask is None else hide(scores, mask.mT)),
+            attention_with(
+                hide=lambda scores, mask: scores if mask is None else hide(scores, mask.mT)
+            ),
             "Rows are queries, columns are keys. Along which of the two does your mask act?",
         ),
         Misconception(
@@ -898,48 +1048,90 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "a score of 0 means no weight",
             attention_with(hide=lambda scores, mask: scores if mask is None else scores * mask),
-            "Your masked scores are 0. What does the softmax make of a score of 0, and which score gives a weight of exactly 0?",
+            "Your masked scores are 0. What does the softmax make of a score of 0, and which score"
+            " gives a weight of exactly 0?",
         ),
         Misconception(
             "True and False can be added to scores",
             attention_with(hide=lambda scores, mask: scores if mask is None else scores + mask),
-            "Adding True raises a score by 1, and adding False leaves it. Which score has a weight of exactly 0?",
+            "Adding True raises a score by 1, and adding False leaves it. Which score has a weight"
+            " of exactly 0?",
         ),
         Misconception(
             "a low score is low enough",
-            attention_with(hide=lambda scores, mask: scores if mask is None else scores.masked_fill(~mask, -10.0)),
-            "Your masked keys still get a little weight. Scores may be of any size: which one has a weight of exactly 0, "
-            "whatever the others?",
+            attention_with(
+                hide=lambda scores, mask: (
+                    scores if mask is None else scores.masked_fill(~mask, -10.0)
+                )
+            ),
+            "Your masked keys still get a little weight. Scores may be of any size: which one has a"
+            " weight of exactly 0, whatever the others?",
         ),
         Misconception(
             "every mask has an axis for the batch and none for the heads",
-            attention_with(hide=lambda scores, mask: scores if mask is None else hide(scores, mask.unsqueeze(1))),
-            "A mask may have two axes or four, and some of length 1; axes are lined up from the right. Does yours need another one?",
+            attention_with(
+                hide=lambda scores, mask: (
+                    scores if mask is None else hide(scores, mask.unsqueeze(1))
+                )
+            ),
+            "A mask may have two axes or four, and some of length 1; axes are lined up from the"
+            " right. Does yours need another one?",
         ),
         Misconception(
             "one projection serves queries and keys",
-            attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_q(key), self.w_v(value))),
-            "One of your four layers has no part in the result. Which layer does each of the three inputs go through?",
+            attention_with(
+                project=lambda self, query, key, value: (
+                    self.w_q(query),
+                    self.w_q(key),
+                    self.w_v(value),
+                )
+            ),
+            "One of your four layers has no part in the result. Which layer does each of the three"
+            " inputs go through?",
         ),
         Misconception(
             "values are taken as they are",
-            attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_k(key), value)),
-            "The weights are right, the output is not. What happens to the values before they are averaged?",
+            attention_with(
+                project=lambda self, query, key, value: (self.w_q(query), self.w_k(key), value)
+            ),
+            "The weights are right, the output is not. What happens to the values before they are"
+            " averaged?",
         ),
         Misconception(
             "attention is always self-attention",
-            attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_k(query), self.w_v(query))),
-            "What if query, key and value are different tensors? Look at what each of your projections is given.",
+            attention_with(
+                project=lambda self, query, key, value: (
+                    self.w_q(query),
+                    self.w_k(query),
+                    self.w_v(query),
+                )
+            ),
+            "What if query, key and value are different tensors? Look at what each of your"
+            " projections is given.",
         ),
         Misconception(
             "keys are the queries' tensor",
-            attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_k(query), self.w_v(value))),
-            "The second argument has no effect in your module. What is projected to become the keys?",
+            attention_with(
+                project=lambda self, query, key, value: (
+                    self.w_q(query),
+                    self.w_k(query),
+                    self.w_v(value),
+                )
+            ),
+            "The second argument has no effect in your module. What is projected to become the"
+            " keys?",
         ),
         Misconception(
             "values are the keys' tensor",
-            attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_k(key), self.w_v(key))),
-            "The third argument has no effect in your module. What is projected to become the values?",
+            attention_with(
+                project=lambda self, query, key, value: (
+                    self.w_q(query),
+                    self.w_k(key),
+                    self.w_v(key),
+                )
+            ),
+            "The third argument has no effect in your module. What is projected to become the"
+            " values?",
         ),
         Misconception(
             "a projection needs no bias",
@@ -954,37 +1146,44 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "a projection is as wide as one head",
             AsWideAsOneHead,
-            "Each of the four layers has d_model features in and d_model out: the blocks of all heads in one matrix.",
+            "Each of the four layers has d_model features in and d_model out: the blocks of all"
+            " heads in one matrix.",
         ),
         Misconception(
             "layers may have any name",
             ListOfProjections,
-            "The layers have to be found under the names of the docstring. Which attributes does your __init__ set?",
+            "The layers have to be found under the names of the docstring. Which attributes does"
+            " your __init__ set?",
         ),
         Misconception(
             "the sizes will fit",
             OfAnySize,
-            "What happens when a module is made whose num_heads does not divide d_model? It should say so at once.",
+            "What happens when a module is made whose num_heads does not divide d_model? It should"
+            " say so at once.",
         ),
         Misconception(
             "one map is enough to look at",
             answers(lambda output, weights: (output, weights.mean(dim=1))),
-            "Your weights have lost the axis of heads. The average of several maps is a map that no head has.",
+            "Your weights have lost the axis of heads. The average of several maps is a map that no"
+            " head has.",
         ),
         Misconception(
             "a list of heads has the heads first",
             WithStackedHeads,
-            "The weights have the axes (batch, heads, query_len, key_len). Along which axis do you put your heads together?",
+            "The weights have the axes (batch, heads, query_len, key_len). Along which axis do you"
+            " put your heads together?",
         ),
         Misconception(
             "the last head's weights come first",
             answers(lambda output, weights: (output, weights.flip(1))),
-            "The output is right, and each map of weights belongs to another head. In which order do you collect them?",
+            "The output is right, and each map of weights belongs to another head. In which order"
+            " do you collect them?",
         ),
         Misconception(
             "scores are as good as weights",
             attention_with(answer=lambda output, weights: (output, weights.log())),
-            "What should the rows of the second result sum to? You return what the softmax was given, or a logarithm.",
+            "What should the rows of the second result sum to? You return what the softmax was"
+            " given, or a logarithm.",
         ),
         Misconception(
             "weights come first",
@@ -994,12 +1193,14 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "weights are only there to be looked at",
             answers(lambda output, weights: (output, weights.detach())),
-            "The numbers are right, but a loss on the weights could not be trained. Which step cuts the returned weights off?",
+            "The numbers are right, but a loss on the weights could not be trained. Which step cuts"
+            " the returned weights off?",
         ),
         Misconception(
             "no gradient is needed through the weights",
             attention_with(weigh=lambda scores, mask: torch.softmax(scores.detach(), dim=-1)),
-            "The numbers are right, but queries and keys could never learn. Which step cuts the scores off from what made them?",
+            "The numbers are right, but queries and keys could never learn. Which step cuts the"
+            " scores off from what made them?",
         ),
         Misconception(
             "a softmax belongs in float32",
@@ -1009,8 +1210,8 @@ MULTI_HEAD_ATTENTION = Exercise(
         Misconception(
             "the caller's mask may be turned round",
             MaskTurnedInPlace,
-            "Compare the mask before and after the call. Which operation of yours writes into it? In PyTorch their names "
-            "end in an underscore.",
+            "Compare the mask before and after the call. Which operation of yours writes into it?"
+            " In PyTorch their names end in an underscore.",
         ),
     ),
     alternatives=(
@@ -1021,7 +1222,11 @@ MULTI_HEAD_ATTENTION = Exercise(
         module_with(right_by_blocks_of_w_o),
         module_with(right_by_torch),
     ),
-    shortcuts=("MultiheadAttention", "multi_head_attention_forward", "_native_multi_head_attention"),
+    shortcuts=(
+        "MultiheadAttention",
+        "multi_head_attention_forward",
+        "_native_multi_head_attention",
+    ),
 )
 
 EXERCISES = (SPLIT_HEADS, MERGE_HEADS, MULTI_HEAD_ATTENTION)

@@ -1,8 +1,9 @@
 """Checks of `ch07_layers`.
 
-The contract leaves open, and so nothing here asks: how a LayerNorm computes its variance where the mean is so large that float32 runs
-out of digits, which extra attributes a module has, and how often dropout draws. Where dropout acts is asked with weights that let only a
-few numbers through: then the smallest and the largest result of 400 calls are certain, though no single round is.
+The contract leaves open, and so nothing here asks: how a LayerNorm computes its variance where the
+mean is so large that float32 runs out of digits, which extra attributes a module has, and how often
+dropout draws. Where dropout acts is asked with weights that let only a few numbers through: then
+the smallest and the largest result of 400 calls are certain, though no single round is.
 """
 
 import math
@@ -14,14 +15,22 @@ from torch.nn import functional as F
 
 from autograder.authoring import draw
 from autograder.authoring.exercise import Case, Exercise, Misconception
-from autograder.shared.probes import arguments_after, at_the_start, extremes, gradients, moved, returned_for_views
+from autograder.shared.probes import (
+    arguments_after,
+    at_the_start,
+    extremes,
+    gradients,
+    moved,
+    returned_for_views,
+)
 from solutions import ch07_layers as reference
 from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_heads
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 
 STANDARDISED = ("standardised", {})
 
-# --- LayerNorm -------------------------------------------------------------------------------------------------------
+# --- LayerNorm
+# -------------------------------------------------------------------------------------------------------
 
 
 def off_centre(rng, *shape, dtype=torch.float64):
@@ -31,7 +40,9 @@ def off_centre(rng, *shape, dtype=torch.float64):
 
 
 def norm_case(*shape, dtype=torch.float64, rows=off_centre, new=False, eps=None, **parts):
-    """Make the inputs of a LayerNorm on rows of a shape; `new` leaves its gain and bias at ones and zeros."""
+    """Make the inputs of a LayerNorm on rows of a shape; `new` leaves its gain and bias at ones and
+    zeros.
+    """
 
     def inputs(rng):
         constructor = {"d_model": shape[-1]}
@@ -51,17 +62,26 @@ def norm_case(*shape, dtype=torch.float64, rows=off_centre, new=False, eps=None,
 
 def almost_equal(rng, *shape, dtype=torch.float64):
     """Draw rows of which the variance is as small as the usual eps."""
-    steps = torch.from_numpy(rng.permuted([[-4, -1, 2, 3, 5, -6][: shape[-1]]] * math.prod(shape[:-1]), axis=-1))
+    steps = torch.from_numpy(
+        rng.permuted([[-4, -1, 2, 3, 5, -6][: shape[-1]]] * math.prod(shape[:-1]), axis=-1)
+    )
     return (0.001 * steps + draw.normal(rng, math.prod(shape[:-1]), 1)).reshape(shape).to(dtype)
 
 
 def all_equal(rng, *shape, dtype=torch.float64):
     """Draw rows of one number each, in quarters, so that their mean is exact."""
-    return torch.from_numpy(rng.integers(-9, 10, (*shape[:-1], 1)) / 4).expand(shape).contiguous().to(dtype)
+    return (
+        torch.from_numpy(rng.integers(-9, 10, (*shape[:-1], 1)) / 4)
+        .expand(shape)
+        .contiguous()
+        .to(dtype)
+    )
 
 
 def in_quarters(rng, *shape, dtype):
-    """Draw rows that half precision holds exactly, and whose mean it holds exactly if their width is a power of two."""
+    """Draw rows that half precision holds exactly, and whose mean it holds exactly if their width
+    is a power of two.
+    """
     return torch.from_numpy(rng.integers(-10, 13, shape) / 4).to(dtype)
 
 
@@ -190,7 +210,9 @@ class NormLeftInFloat32(reference.LayerNorm):
 
 class NormThroughFloat32(reference.LayerNorm):
     def forward(self, x):
-        return (standardise(x.float(), self.eps) * self.weight.float() + self.bias.float()).to(x.dtype)
+        return (standardise(x.float(), self.eps) * self.weight.float() + self.bias.float()).to(
+            x.dtype
+        )
 
 
 class NormByTorch(nn.LayerNorm):
@@ -218,7 +240,9 @@ class NormInFloat64(reference.LayerNorm):
 class NormByTheSecondMoment(reference.LayerNorm):
     def forward(self, x):
         away = x - x.mean(dim=-1, keepdim=True)
-        return torch.addcmul(self.bias, away / (away.square().mean(-1, True) + self.eps) ** 0.5, self.weight)
+        return torch.addcmul(
+            self.bias, away / (away.square().mean(-1, True) + self.eps) ** 0.5, self.weight
+        )
 
 
 class NormByStandardDeviation(reference.LayerNorm):
@@ -231,26 +255,45 @@ class NormByStandardDeviation(reference.LayerNorm):
 
 class NormByRows(reference.LayerNorm):
     def forward(self, x):
-        rows = [(row - row.mean()) / (row.var(unbiased=False) + self.eps).sqrt() for row in x.reshape(-1, x.shape[-1])]
+        rows = [
+            (row - row.mean()) / (row.var(unbiased=False) + self.eps).sqrt()
+            for row in x.reshape(-1, x.shape[-1])
+        ]
         return torch.stack(rows).reshape(x.shape) * self.weight + self.bias
 
 
 LAYER_NORM = Exercise(
     reference=reference.LayerNorm,
     cases=(
-        Case("rows get mean 0 and variance 1", norm_case(3, 4, new=True), properties=(STANDARDISED,), weight=2),
+        Case(
+            "rows get mean 0 and variance 1",
+            norm_case(3, 4, new=True),
+            properties=(STANDARDISED,),
+            weight=2,
+        ),
         Case("then each feature gets its own gain and bias", norm_case(3, 4)),
         Case("each position of a batch by itself", norm_case(2, 3, 4), weight=2),
         Case("as many positions as features", norm_case(2, 3, 3)),
         Case("another eps", norm_case(2, 4, eps=(0.3, 2.0)), weight=2),
-        Case("numbers that hardly differ: eps is as large as their variance", norm_case(3, 4, rows=almost_equal)),
+        Case(
+            "numbers that hardly differ: eps is as large as their variance",
+            norm_case(3, 4, rows=almost_equal),
+        ),
         Case("equal numbers give the bias", norm_case(3, 4, rows=all_equal)),
         Case(
             "a new one has a gain of ones and a bias of zeros",
-            lambda rng: {"constructor": {"d_model": int(rng.integers(3, 7))}, "shown": ["weight", "bias"]},
+            lambda rng: {
+                "constructor": {"d_model": int(rng.integers(3, 7))},
+                "shown": ["weight", "bias"],
+            },
             probe=at_the_start,
         ),
-        Case("gradients pass through mean and variance too", norm_case(2, 4), probe=gradients, weight=2),
+        Case(
+            "gradients pass through mean and variance too",
+            norm_case(2, 4),
+            probe=gradients,
+            weight=2,
+        ),
         Case("float32 in, float32 out", norm_case(2, 4, dtype=torch.float32)),
         Case("bfloat16 in, bfloat16 out", norm_case(2, 4, dtype=torch.bfloat16, rows=in_quarters)),
         Case("x stays as it was", norm_case(2, 4), probe=arguments_after),
@@ -264,7 +307,11 @@ LAYER_NORM = Exercise(
         Case("a single position without a batch", norm_case(5), visible=False),
         Case("batch, positions and features of one size", norm_case(4, 4, 4), visible=False),
         Case("a large eps on a batch", norm_case(2, 3, 5, eps=(0.5, 4.0)), visible=False, weight=2),
-        Case("a batch of numbers that hardly differ", norm_case(2, 3, 6, rows=almost_equal), visible=False),
+        Case(
+            "a batch of numbers that hardly differ",
+            norm_case(2, 3, 6, rows=almost_equal),
+            visible=False,
+        ),
         Case("equal numbers in a batch", norm_case(2, 3, 5, rows=all_equal), visible=False),
         Case(
             "one position changes, and no other",
@@ -280,13 +327,29 @@ LAYER_NORM = Exercise(
             visible=False,
         ),
         Case("train mode changes nothing", norm_case(3, 4, train=True), visible=False),
-        Case("a batch in bfloat16", norm_case(2, 3, 8, dtype=torch.bfloat16, rows=in_quarters), visible=False),
-        Case("float16 in, float16 out", norm_case(2, 8, dtype=torch.float16, rows=in_quarters), visible=False),
-        Case("numbers that do not lie side by side", norm_case(2, 3, 4), probe=returned_for_views, visible=False),
+        Case(
+            "a batch in bfloat16",
+            norm_case(2, 3, 8, dtype=torch.bfloat16, rows=in_quarters),
+            visible=False,
+        ),
+        Case(
+            "float16 in, float16 out",
+            norm_case(2, 8, dtype=torch.float16, rows=in_quarters),
+            visible=False,
+        ),
+        Case(
+            "numbers that do not lie side by side",
+            norm_case(2, 3, 4),
+            probe=returned_for_views,
+            visible=False,
+        ),
         Case("a batch stays as it was", norm_case(2, 3, 4), probe=arguments_after, visible=False),
         Case(
             "a new wide one has a gain of ones and a bias of zeros",
-            lambda rng: {"constructor": {"d_model": int(rng.integers(8, 40))}, "shown": ["weight", "bias"]},
+            lambda rng: {
+                "constructor": {"d_model": int(rng.integers(8, 40))},
+                "shown": ["weight", "bias"],
+            },
             probe=at_the_start,
             visible=False,
         ),
@@ -295,29 +358,33 @@ LAYER_NORM = Exercise(
         Misconception(
             "torch.var divides by d_model",
             norm_with(lambda x, eps: standardise(x, eps, correction=1)),
-            "Your results are a little too small, most of all where there are few features. By what does torch divide when it computes a "
-            "variance or a standard deviation, and by what does the formula?",
+            "Your results are a little too small, most of all where there are few features. By what"
+            " does torch divide when it computes a variance or a standard deviation, and by what"
+            " does the formula?",
         ),
         Misconception(
             "eps is added to the standard deviation",
             norm_with(lambda x, eps: centred(x) / (deviation(x) + eps)),
-            "With a tiny eps and a large variance you cannot see the difference; with a large eps you can. In the formula, is eps added "
-            "before the root is taken, or after?",
+            "With a tiny eps and a large variance you cannot see the difference; with a large eps"
+            " you can. In the formula, is eps added before the root is taken, or after?",
         ),
         Misconception(
             "eps is added at the end",
             norm_with(lambda x, eps: centred(x) / deviation(x) + eps),
-            "Equal numbers have a variance of 0, and 0 divided by 0 is nan. Is your eps there when the division happens?",
+            "Equal numbers have a variance of 0, and 0 divided by 0 is nan. Is your eps there when"
+            " the division happens?",
         ),
         Misconception(
             "eps is a smallest standard deviation",
             norm_with(lambda x, eps: centred(x) / deviation(x).clamp(min=eps)),
-            "Your eps acts only when the spread is smaller than it. In the formula it is always there: added to what?",
+            "Your eps acts only when the spread is smaller than it. In the formula it is always"
+            " there: added to what?",
         ),
         Misconception(
             "no eps is needed",
             norm_with(lambda x, eps: centred(x) / deviation(x)),
-            "What is the variance of features that are all equal, and what happens when you divide by its root?",
+            "What is the variance of features that are all equal, and what happens when you divide"
+            " by its root?",
         ),
         Misconception(
             "eps is a standard deviation",
@@ -327,12 +394,14 @@ LAYER_NORM = Exercise(
         Misconception(
             "eps is always 0.00001",
             norm_with(lambda x, eps: standardise(x, 1e-5)),
-            "With the usual eps you are right. Does the number that the caller asked for reach your formula?",
+            "With the usual eps you are right. Does the number that the caller asked for reach your"
+            " formula?",
         ),
         Misconception(
             "the usual eps is much smaller",
             norm_with(default=1e-12),
-            "You are right as long as the caller names an eps. Compare your default with the one in the first line of the stub.",
+            "You are right as long as the caller names an eps. Compare your default with the one in"
+            " the first line of the stub.",
         ),
         Misconception(
             "all positions of a sentence share a mean",
@@ -342,42 +411,50 @@ LAYER_NORM = Exercise(
         Misconception(
             "the statistics are those of the batch",
             norm_over(0),
-            "Your mean runs over the first axis, as in batch norm. Along which axis do the features of one position lie?",
+            "Your mean runs over the first axis, as in batch norm. Along which axis do the features"
+            " of one position lie?",
         ),
         Misconception(
             "the statistics run over the positions",
             norm_with(lambda x, eps: standardise(x, eps, -2 if x.ndim > 1 else -1)),
-            "Your mean runs over the positions, feature by feature. Along which axis do the features of one position lie?",
+            "Your mean runs over the positions, feature by feature. Along which axis do the"
+            " features of one position lie?",
         ),
         Misconception(
             "one mean and one variance serve the whole tensor",
             norm_with(over_everything),
-            "You have one mean for all. Each position should be normalised by itself, whatever its neighbours hold.",
+            "You have one mean for all. Each position should be normalised by itself, whatever its"
+            " neighbours hold.",
         ),
         Misconception(
             "the mean lines up by itself",
             norm_with(without_keeping_the_axis),
-            "A mean that drops its axis is then lined up with the features, not with the positions. How can it keep that axis?",
+            "A mean that drops its axis is then lined up with the features, not with the positions."
+            " How can it keep that axis?",
         ),
         Misconception(
             "only the spread has to be divided out",
             norm_with(lambda x, eps: x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)),
-            "The spread of your rows is 1, but their mean is not 0. What is missing in your numerator?",
+            "The spread of your rows is 1, but their mean is not 0. What is missing in your"
+            " numerator?",
         ),
         Misconception(
             "the root of the mean square is the spread",
             norm_with(by_the_root_mean_square),
-            "You divide by the root of the mean square. The variance is the mean square of something else: of the distances from what?",
+            "You divide by the root of the mean square. The variance is the mean square of"
+            " something else: of the distances from what?",
         ),
         Misconception(
             "one divides by the variance",
             norm_with(without_the_root),
-            "Multiply every x by 10: your result becomes a tenth, and a norm should not notice. Variance or its root?",
+            "Multiply every x by 10: your result becomes a tenth, and a norm should not notice."
+            " Variance or its root?",
         ),
         Misconception(
             "the bias multiplies and the gain is added",
             norm_with(affine=lambda normalised, weight, bias: normalised * bias + weight),
-            "Of gain and bias, one multiplies and one is added. A new norm has ones in one and zeros in the other: which must be which?",
+            "Of gain and bias, one multiplies and one is added. A new norm has ones in one and"
+            " zeros in the other: which must be which?",
         ),
         Misconception(
             "the gain multiplies the bias too",
@@ -387,7 +464,8 @@ LAYER_NORM = Exercise(
         Misconception(
             "gain and bias are there to be had",
             norm_with(affine=lambda normalised, weight, bias: normalised),
-            "Your rows have mean 0 and variance 1, whatever weight and bias hold. Where does your forward use the two?",
+            "Your rows have mean 0 and variance 1, whatever weight and bias hold. Where does your"
+            " forward use the two?",
         ),
         Misconception(
             "only the gain is used",
@@ -397,7 +475,8 @@ LAYER_NORM = Exercise(
         Misconception(
             "gain and bias are constants",
             NormWithoutParameters,
-            "An optimizer finds what is registered as a parameter, and nothing else. Which class of torch.nn does that?",
+            "An optimizer finds what is registered as a parameter, and nothing else. Which class of"
+            " torch.nn does that?",
         ),
         Misconception(
             "a gain is enough",
@@ -417,22 +496,26 @@ LAYER_NORM = Exercise(
         Misconception(
             "mean and variance do not depend on x",
             norm_with(with_constant_statistics),
-            "The values are right and the gradients are not. Mean and variance depend on x as well: is that path cut somewhere?",
+            "The values are right and the gradients are not. Mean and variance depend on x as well:"
+            " is that path cut somewhere?",
         ),
         Misconception(
             "the caller's x is free to be changed",
             norm_with(in_place),
-            "The numbers are right, but compare x before and after the call. Which of your operators write into x?",
+            "The numbers are right, but compare x before and after the call. Which of your"
+            " operators write into x?",
         ),
         Misconception(
             "the result is float32 whatever comes in",
             NormLeftInFloat32,
-            "Somewhere the dtype of x is lost. What should the result have, if x is a bfloat16 or a float64?",
+            "Somewhere the dtype of x is lost. What should the result have, if x is a bfloat16 or a"
+            " float64?",
         ),
         Misconception(
             "single precision is enough on the way",
             NormThroughFloat32,
-            "A float64 came in, and your result has only about seven correct digits. In which dtype were the statistics computed?",
+            "A float64 came in, and your result has only about seven correct digits. In which dtype"
+            " were the statistics computed?",
         ),
     ),
     alternatives=(
@@ -455,7 +538,8 @@ LAYER_NORM = Exercise(
     ),
 )
 
-# --- FeedForward -----------------------------------------------------------------------------------------------------
+# --- FeedForward
+# -----------------------------------------------------------------------------------------------------
 
 
 def float64_normal(rng, *shape):
@@ -466,7 +550,9 @@ def network_case(*shape, d_ff, dtype=torch.float64, dropout=None, **parts):
     """Make the inputs of a FeedForward; without `dropout` its default is meant."""
 
     def inputs(rng):
-        constructor = {"d_model": shape[-1], "d_ff": d_ff} | ({} if dropout is None else {"dropout": dropout})
+        constructor = {"d_model": shape[-1], "d_ff": d_ff} | (
+            {} if dropout is None else {"dropout": dropout}
+        )
         x = draw.normal(rng, *shape, dtype=dtype)
         return draw.module_case(rng, reference.FeedForward, constructor, {"x": x}, dtype, **parts)
 
@@ -474,14 +560,18 @@ def network_case(*shape, d_ff, dtype=torch.float64, dropout=None, **parts):
 
 
 def two_units_awake(dropout, train, d_model=2):
-    """Make a case with two features in between, both above 0: each of the four ways to drop them comes up in 400 calls."""
+    """Make a case with two features in between, both above 0: each of the four ways to drop them
+    comes up in 400 calls.
+    """
 
     def inputs(rng):
         made = network_case(1, 1, d_model, d_ff=2, dropout=dropout, train=train)(rng)
         weights = made["weights"]
         weights["linear_1.weight"] = (0.3 * weights["linear_1.weight"]).round(decimals=3)
         weights["linear_1.bias"] = 3 + draw.normal(rng, 2, dtype=torch.float64).abs()
-        weights["linear_2.weight"] = weights["linear_2.weight"].sign() * (0.5 + weights["linear_2.weight"].abs())
+        weights["linear_2.weight"] = weights["linear_2.weight"].sign() * (
+            0.5 + weights["linear_2.weight"].abs()
+        )
         return made
 
     return inputs
@@ -550,8 +640,15 @@ class NetworkOfFixedWidth(reference.FeedForward):
 
 class NetworkAsSequence(nn.Sequential):
     def __init__(self, d_model, d_ff, dropout=0.0):
-        parts = (nn.Linear(d_model, d_ff), nn.ReLU(), nn.Dropout(p=dropout), nn.Linear(d_ff, d_model))
-        super().__init__(OrderedDict(zip(("linear_1", "relu", "dropout", "linear_2"), parts, strict=True)))
+        parts = (
+            nn.Linear(d_model, d_ff),
+            nn.ReLU(),
+            nn.Dropout(p=dropout),
+            nn.Linear(d_ff, d_model),
+        )
+        super().__init__(
+            OrderedDict(zip(("linear_1", "relu", "dropout", "linear_2"), parts, strict=True))
+        )
 
 
 class NetworkOfFunctions(reference.FeedForward):
@@ -592,32 +689,56 @@ FEED_FORWARD = Exercise(
         Case("a batch of sentences", network_case(2, 3, 4, d_ff=6), weight=2),
         Case(
             "one position changes, and no other",
-            at_one_position(float64_normal, reference.FeedForward, {"d_model": 4, "d_ff": 6}, (2, 5, 4), 1),
+            at_one_position(
+                float64_normal, reference.FeedForward, {"d_model": 4, "d_ff": 6}, (2, 5, 4), 1
+            ),
             probe=moved,
         ),
         Case("d_ff may equal d_model", network_case(2, 2, 4, d_ff=4)),
         Case("gradients reach x and every weight", network_case(2, 3, d_ff=4), probe=gradients),
-        Case("without a dropout, train mode changes nothing", network_case(2, 3, 4, d_ff=6, train=True)),
         Case(
-            "in train mode some features in between are dropped", two_units_awake(0.3, True), probe=extremes, weight=2
+            "without a dropout, train mode changes nothing",
+            network_case(2, 3, 4, d_ff=6, train=True),
+        ),
+        Case(
+            "in train mode some features in between are dropped",
+            two_units_awake(0.3, True),
+            probe=extremes,
+            weight=2,
         ),
         Case("in eval mode none are", two_units_awake(0.4, False), probe=extremes),
         Case("float32 in, float32 out", network_case(2, 3, d_ff=4, dtype=torch.float32)),
         Case("bfloat16 in, bfloat16 out", network_case(2, 3, d_ff=4, dtype=torch.bfloat16)),
         Case("x stays as it was", network_case(2, 3, d_ff=4), probe=arguments_after),
         Case("a longer batch", network_case(3, 5, 6, d_ff=11), visible=False, weight=2),
-        Case("fewer features in between than outside", network_case(2, 3, 5, d_ff=2), visible=False),
+        Case(
+            "fewer features in between than outside", network_case(2, 3, 5, d_ff=2), visible=False
+        ),
         Case("four times as many in between", network_case(2, 3, 2, d_ff=8), visible=False),
         Case("four axes", network_case(2, 2, 3, 4, d_ff=5), visible=False),
         Case(
             "one position of many changes, and no other",
-            at_one_position(float64_normal, reference.FeedForward, {"d_model": 3, "d_ff": 7}, (2, 7, 3), 4),
+            at_one_position(
+                float64_normal, reference.FeedForward, {"d_model": 3, "d_ff": 7}, (2, 7, 3), 4
+            ),
             probe=moved,
             visible=False,
         ),
-        Case("gradients on a batch", network_case(2, 3, 4, d_ff=6), probe=gradients, visible=False, weight=2),
-        Case("a dropout of 0 in train mode", network_case(2, 4, d_ff=6, dropout=0.0, train=True), visible=False),
-        Case("without one, in train mode", network_case(3, 3, 4, d_ff=9, train=True), visible=False),
+        Case(
+            "gradients on a batch",
+            network_case(2, 3, 4, d_ff=6),
+            probe=gradients,
+            visible=False,
+            weight=2,
+        ),
+        Case(
+            "a dropout of 0 in train mode",
+            network_case(2, 4, d_ff=6, dropout=0.0, train=True),
+            visible=False,
+        ),
+        Case(
+            "without one, in train mode", network_case(3, 3, 4, d_ff=9, train=True), visible=False
+        ),
         Case(
             "most features in between are dropped",
             two_units_awake(0.6, True, 3),
@@ -625,17 +746,34 @@ FEED_FORWARD = Exercise(
             visible=False,
             weight=2,
         ),
-        Case("none are in eval mode", two_units_awake(0.5, False, 3), probe=extremes, visible=False),
-        Case("a batch in float32", network_case(2, 3, 4, d_ff=6, dtype=torch.float32), visible=False),
-        Case("float16 in, float16 out", network_case(2, 4, d_ff=6, dtype=torch.float16), visible=False),
-        Case("a batch in bfloat16", network_case(2, 3, 4, d_ff=6, dtype=torch.bfloat16), visible=False),
+        Case(
+            "none are in eval mode", two_units_awake(0.5, False, 3), probe=extremes, visible=False
+        ),
+        Case(
+            "a batch in float32", network_case(2, 3, 4, d_ff=6, dtype=torch.float32), visible=False
+        ),
+        Case(
+            "float16 in, float16 out",
+            network_case(2, 4, d_ff=6, dtype=torch.float16),
+            visible=False,
+        ),
+        Case(
+            "a batch in bfloat16",
+            network_case(2, 3, 4, d_ff=6, dtype=torch.bfloat16),
+            visible=False,
+        ),
         Case(
             "numbers that do not lie side by side",
             network_case(2, 3, 4, d_ff=5),
             probe=returned_for_views,
             visible=False,
         ),
-        Case("a batch stays as it was", network_case(2, 3, 4, d_ff=6), probe=arguments_after, visible=False),
+        Case(
+            "a batch stays as it was",
+            network_case(2, 3, 4, d_ff=6),
+            probe=arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -651,17 +789,20 @@ FEED_FORWARD = Exercise(
         Misconception(
             "there is a ReLU after each layer",
             network_with(lambda self, x: torch.relu(think(self, x))),
-            "Your result has no negative number in it. How many times does the formula apply the ReLU?",
+            "Your result has no negative number in it. How many times does the formula apply the"
+            " ReLU?",
         ),
         Misconception(
             "any activation will do",
             activated_by(F.gelu),
-            "A little of the negative numbers gets through your activation. Which one does the formula name?",
+            "A little of the negative numbers gets through your activation. Which one does the"
+            " formula name?",
         ),
         Misconception(
             "a ReLU may leak",
             activated_by(F.leaky_relu),
-            "A hundredth of each negative number gets through your activation. Which one does the formula name?",
+            "A hundredth of each negative number gets through your activation. Which one does the"
+            " formula name?",
         ),
         Misconception(
             "an activation squeezes",
@@ -671,7 +812,8 @@ FEED_FORWARD = Exercise(
         Misconception(
             "one matrix serves both ways",
             TiedNetwork,
-            "Changing linear_2.weight does not change your result. Do your two layers share a matrix?",
+            "Changing linear_2.weight does not change your result. Do your two layers share a"
+            " matrix?",
         ),
         Misconception(
             "the biases can be left out",
@@ -686,52 +828,62 @@ FEED_FORWARD = Exercise(
         Misconception(
             "the residual connection belongs to the network",
             network_with(lambda self, x: x + think(self, x)),
-            "You add x to the result. The formula of this exercise does not; the layer around it will.",
+            "You add x to the result. The formula of this exercise does not; the layer around it"
+            " will.",
         ),
         Misconception(
             "dropout can be forgotten",
             network_with(lambda self, x: self.linear_2(torch.relu(self.linear_1(x)))),
-            "In train mode every result of yours is the same. What should happen to the features in between?",
+            "In train mode every result of yours is the same. What should happen to the features in"
+            " between?",
         ),
         Misconception(
             "dropout comes at the end",
             network_with(lambda self, x: self.dropout(self.linear_2(torch.relu(self.linear_1(x))))),
-            "In train mode whole numbers of your result become 0. Which features should be dropped: those at the end, or those in between?",
+            "In train mode whole numbers of your result become 0. Which features should be dropped:"
+            " those at the end, or those in between?",
         ),
         Misconception(
             "dropout comes in between and at the end",
             network_with(lambda self, x: self.dropout(think(self, x))),
-            "In train mode you drop twice: in between, which is right, and once more. The layer around the network will see to its output.",
+            "In train mode you drop twice: in between, which is right, and once more. The layer"
+            " around the network will see to its output.",
         ),
         Misconception(
             "dropout comes first",
             network_with(lambda self, x: self.linear_2(torch.relu(self.linear_1(self.dropout(x))))),
-            "In train mode you drop features of x. Which features should be dropped: those that come in, or those in between?",
+            "In train mode you drop features of x. Which features should be dropped: those that"
+            " come in, or those in between?",
         ),
         Misconception(
             "dropout knows by itself when training is over",
             network_with(dropout=AlwaysDropping),
-            "Your results vary in eval mode too. How does your dropout learn which mode the module is in?",
+            "Your results vary in eval mode too. How does your dropout learn which mode the module"
+            " is in?",
         ),
         Misconception(
             "training means no dropout",
             network_with(dropout=DroppingOnlyInEval),
-            "Yours drops in eval mode and not in train mode. What does True mean for the switch that you set?",
+            "Yours drops in eval mode and not in train mode. What does True mean for the switch"
+            " that you set?",
         ),
         Misconception(
             "what stays needs no scale",
             network_with(dropout=DroppingWithoutScale),
-            "You drop some features and leave the others as they are, so that their sum shrinks. By what are those that stay divided?",
+            "You drop some features and leave the others as they are, so that their sum shrinks. By"
+            " what are those that stay divided?",
         ),
         Misconception(
             "the scale belongs to eval mode",
             network_with(dropout=ScalingInEval),
-            "Your eval mode shrinks the features in between. In torch, eval mode does nothing at all; when is the scale applied instead?",
+            "Your eval mode shrinks the features in between. In torch, eval mode does nothing at"
+            " all; when is the scale applied instead?",
         ),
         Misconception(
             "dropout is the part that stays",
             network_with(dropout=lambda rate: nn.Dropout(1 - rate)),
-            "You keep what should be dropped and drop what should be kept. Is the number a probability of dropping or of keeping?",
+            "You keep what should be dropped and drop what should be kept. Is the number a"
+            " probability of dropping or of keeping?",
         ),
     ),
     alternatives=(
@@ -744,33 +896,52 @@ FEED_FORWARD = Exercise(
     shortcuts=("FeedForward", "MLP"),
 )
 
-# --- EncoderLayer ----------------------------------------------------------------------------------------------------
+# --- EncoderLayer
+# ----------------------------------------------------------------------------------------------------
 
 
-def layer_case(batch, seq_len, d_model=4, heads=2, d_ff=6, *, norm_first=None, dropout=0.0, mask=None, **parts):
-    """Make the inputs of an EncoderLayer; `mask(rng)` draws its mask, and without `norm_first` its default is meant."""
+def layer_case(
+    batch, seq_len, d_model=4, heads=2, d_ff=6, *, norm_first=None, dropout=0.0, mask=None, **parts
+):
+    """Make the inputs of an EncoderLayer; `mask(rng)` draws its mask, and without `norm_first` its
+    default is meant.
+    """
 
     def inputs(rng):
         constructor = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
         if norm_first is not None:
             constructor |= {"dropout": dropout, "norm_first": norm_first}
-        forward = {"x": (1.5 * float64_normal(rng, batch, seq_len, d_model) + 0.5).round(decimals=3)}
+        forward = {
+            "x": (1.5 * float64_normal(rng, batch, seq_len, d_model) + 0.5).round(decimals=3)
+        }
         if mask is not None:
             forward["mask"] = mask(rng)
-        return draw.module_case(rng, reference.EncoderLayer, constructor, forward, torch.float64, **parts)
+        return draw.module_case(
+            rng, reference.EncoderLayer, constructor, forward, torch.float64, **parts
+        )
 
     return inputs
 
 
 def gentle(dtype, norm_first, batch=1):
-    """Make a case for a narrow dtype: rows whose norm is nowhere near 0 / 0, and small matrices, so that no rounding grows on its way."""
+    """Make a case for a narrow dtype: rows whose norm is nowhere near 0 / 0, and small matrices, so
+    that no rounding grows on its way.
+    """
 
     def inputs(rng):
         made = layer_case(batch, 3, norm_first=norm_first)(rng)
-        rows = rng.permuted([[-1.5, -0.5, 0.5, 1.5]] * (3 * batch), axis=-1) + rng.integers(-2, 3, (3 * batch, 1)) / 4
+        rows = (
+            rng.permuted([[-1.5, -0.5, 0.5, 1.5]] * (3 * batch), axis=-1)
+            + rng.integers(-2, 3, (3 * batch, 1)) / 4
+        )
         made["forward"]["x"] = torch.from_numpy(rows).reshape(batch, 3, 4).to(dtype)
-        shrunk = {name: weight * (0.4 if weight.ndim > 1 else 1) for name, weight in made["weights"].items()}
-        made["weights"] = {name: weight.round(decimals=3).to(dtype) for name, weight in shrunk.items()}
+        shrunk = {
+            name: weight * (0.4 if weight.ndim > 1 else 1)
+            for name, weight in made["weights"].items()
+        }
+        made["weights"] = {
+            name: weight.round(decimals=3).to(dtype) for name, weight in shrunk.items()
+        }
         return made
 
     return inputs
@@ -784,7 +955,9 @@ def what_is_masked_changes(norm_first):
     """Make a case in which x changes at positions that nobody may attend to."""
 
     def inputs(rng):
-        made = layer_case(2, 5, norm_first=norm_first, mask=lambda rng: padding_mask(draw.padded(rng, [3, 4], 5)))(rng)
+        made = layer_case(
+            2, 5, norm_first=norm_first, mask=lambda rng: padding_mask(draw.padded(rng, [3, 4], 5))
+        )(rng)
         x = made["forward"]["x"].clone()
         x[0, 4] += 1 + draw.normal(rng, 4, dtype=torch.float64).abs()
         x[1, 4] -= draw.normal(rng, 4, dtype=torch.float64) + 2
@@ -800,7 +973,11 @@ def the_last_word_changes(rng):
     return {**made, "changed": {"x": x}}
 
 
-OUTPUTS = [f"{name}.{kind}" for name in ("self_attention.w_o", "feed_forward.linear_2") for kind in ("weight", "bias")]
+OUTPUTS = [
+    f"{name}.{kind}"
+    for name in ("self_attention.w_o", "feed_forward.linear_2")
+    for kind in ("weight", "bias")
+]
 
 
 def sized(rng, *shape):
@@ -811,14 +988,21 @@ def sized(rng, *shape):
 def almost_silent(speaking, norm_first, train, dropout, d_model=2):
     """Make a case in which both parts put out zeros, but for the parameters named in `speaking`.
 
-    Then few numbers are left that dropout can touch, and each way to drop them comes up in 400 calls.
+    Then few numbers are left that dropout can touch, and each way to drop them comes up in 400
+    calls.
     """
 
     def inputs(rng):
-        made = layer_case(1, 1, d_model, 1, 2, norm_first=norm_first, dropout=dropout, train=train)(rng)
+        made = layer_case(1, 1, d_model, 1, 2, norm_first=norm_first, dropout=dropout, train=train)(
+            rng
+        )
         weights = made["weights"]
         for name in OUTPUTS:
-            weights[name] = sized(rng, *weights[name].shape) if name in speaking else torch.zeros_like(weights[name])
+            weights[name] = (
+                sized(rng, *weights[name].shape)
+                if name in speaking
+                else torch.zeros_like(weights[name])
+            )
         weights["feed_forward.linear_1.bias"] = 6 + sized(rng, 2)  # awake, whatever comes in
         made["forward"]["x"] = 3 * sized(rng, 1, 1, d_model)
         return made
@@ -842,8 +1026,12 @@ def pre_norm(x, part, norm, dropout):
     return x + dropout(part(norm(x)))
 
 
-def layer_with(post=post_norm, pre=pre_norm, attend=attend, pairs=lambda steps: steps, dropout=nn.Dropout):
-    """Make an EncoderLayer from rules for a step of post-norm and of pre-norm, for attention, and for which norm goes with which part."""
+def layer_with(
+    post=post_norm, pre=pre_norm, attend=attend, pairs=lambda steps: steps, dropout=nn.Dropout
+):
+    """Make an EncoderLayer from rules for a step of post-norm and of pre-norm, for attention, and
+    for which norm goes with which part.
+    """
 
     class EncoderLayer(reference.EncoderLayer):
         def __init__(self, d_model, num_heads, d_ff, dropout_=0.0, norm_first=False):
@@ -851,7 +1039,10 @@ def layer_with(post=post_norm, pre=pre_norm, attend=attend, pairs=lambda steps: 
             self.dropout = dropout(dropout_)
 
         def forward(self, x, mask=None):
-            steps = [(lambda x: attend(self, x, mask), self.norm_1), (self.feed_forward, self.norm_2)]
+            steps = [
+                (lambda x: attend(self, x, mask), self.norm_1),
+                (self.feed_forward, self.norm_2),
+            ]
             step = pre if self.norm_first else post
             for part, norm in pairs(steps):
                 x = step(x, part, norm, self.dropout)
@@ -947,7 +1138,9 @@ class LayerInParallel(reference.EncoderLayer):
     def forward(self, x, mask=None):
         if self.norm_first:
             return (
-                x + self.dropout(attend(self, self.norm_1(x), mask)) + self.dropout(self.feed_forward(self.norm_2(x)))
+                x
+                + self.dropout(attend(self, self.norm_1(x), mask))
+                + self.dropout(self.feed_forward(self.norm_2(x)))
             )
         first = self.norm_1(x + self.dropout(attend(self, x, mask)))
         return first + self.norm_2(x + self.dropout(self.feed_forward(x)))
@@ -1002,7 +1195,9 @@ class Residual(nn.Module):
         self.norm, self.dropout, self.norm_first = norm, dropout, norm_first
 
     def forward(self, x, part):
-        dropped = F.dropout(part(self.norm(x) if self.norm_first else x), self.dropout, self.training)
+        dropped = F.dropout(
+            part(self.norm(x) if self.norm_first else x), self.dropout, self.training
+        )
         return x + dropped if self.norm_first else self.norm(x + dropped)
 
 
@@ -1012,7 +1207,9 @@ class LayerOfResiduals(nn.Module):
         self.self_attention = MultiHeadAttention(d_model, num_heads)
         self.feed_forward = reference.FeedForward(d_model, d_ff, dropout)
         self.norm_1, self.norm_2 = (reference.LayerNorm(d_model) for _ in range(2))
-        self.around = nn.ModuleList([Residual(norm, dropout, norm_first) for norm in (self.norm_1, self.norm_2)])
+        self.around = nn.ModuleList(
+            [Residual(norm, dropout, norm_first) for norm in (self.norm_1, self.norm_2)]
+        )
 
     def forward(self, x, mask=None):
         x = self.around[0](x, lambda x: self.self_attention(x, x, x, mask)[0])
@@ -1028,8 +1225,12 @@ class LayerOfFunctions(reference.EncoderLayer):
 
     def attended(self, x, mask):
         own = self.self_attention
-        query, key, value = (split_heads(each(x), own.num_heads) for each in (own.w_q, own.w_k, own.w_v))
-        return own.w_o(merge_heads(F.scaled_dot_product_attention(query, key, value, attn_mask=mask)))
+        query, key, value = (
+            split_heads(each(x), own.num_heads) for each in (own.w_q, own.w_k, own.w_v)
+        )
+        return own.w_o(
+            merge_heads(F.scaled_dot_product_attention(query, key, value, attn_mask=mask))
+        )
 
     def forward(self, x, mask=None):
         if self.norm_first:
@@ -1076,7 +1277,12 @@ ENCODER_LAYER = Exercise(
         ),
         Case("what is masked is not seen", what_is_masked_changes(False), probe=moved),
         Case("gradients, post-norm", layer_case(1, 2, 4, 2, 3), probe=gradients, weight=2),
-        Case("gradients, pre-norm", layer_case(1, 2, 4, 2, 3, norm_first=True), probe=gradients, weight=2),
+        Case(
+            "gradients, pre-norm",
+            layer_case(1, 2, 4, 2, 3, norm_first=True),
+            probe=gradients,
+            weight=2,
+        ),
         Case("without a dropout, train mode changes nothing", layer_case(2, 3, train=True)),
         Case(
             "in train mode the attention's output is dropped",
@@ -1096,8 +1302,17 @@ ENCODER_LAYER = Exercise(
         Case("float32 in, float32 out", gentle(torch.float32, False)),
         Case("x stays as it was", layer_case(2, 3, norm_first=True), probe=arguments_after),
         Case("post-norm on a larger batch", layer_case(3, 5, 8, 4, 10), visible=False, weight=3),
-        Case("pre-norm on a larger batch", layer_case(3, 5, 6, 3, 9, norm_first=True), visible=False, weight=3),
-        Case("as many sentences as positions, pre-norm", layer_case(4, 4, norm_first=True), visible=False),
+        Case(
+            "pre-norm on a larger batch",
+            layer_case(3, 5, 6, 3, 9, norm_first=True),
+            visible=False,
+            weight=3,
+        ),
+        Case(
+            "as many sentences as positions, pre-norm",
+            layer_case(4, 4, norm_first=True),
+            visible=False,
+        ),
         Case("one head, one position", layer_case(2, 1, 4, 1, 3, norm_first=False), visible=False),
         Case(
             "pre-norm with padding masked",
@@ -1112,7 +1327,9 @@ ENCODER_LAYER = Exercise(
         ),
         Case(
             "pre-norm with a mask for each sentence",
-            layer_case(2, 4, norm_first=True, mask=lambda rng: decoder_mask(draw.padded(rng, [4, 2], 4))),
+            layer_case(
+                2, 4, norm_first=True, mask=lambda rng: decoder_mask(draw.padded(rng, [4, 2], 4))
+            ),
             visible=False,
         ),
         Case(
@@ -1120,9 +1337,25 @@ ENCODER_LAYER = Exercise(
             layer_case(2, 3, norm_first=False, mask=lambda rng: draw.mask(rng, 2, 2, 3, 3)),
             visible=False,
         ),
-        Case("what is masked is not seen, pre-norm", what_is_masked_changes(True), probe=moved, visible=False),
-        Case("earlier words do not see the last one", the_last_word_changes, probe=moved, visible=False),
-        Case("gradients on a batch, post-norm", layer_case(2, 3), probe=gradients, visible=False, weight=2),
+        Case(
+            "what is masked is not seen, pre-norm",
+            what_is_masked_changes(True),
+            probe=moved,
+            visible=False,
+        ),
+        Case(
+            "earlier words do not see the last one",
+            the_last_word_changes,
+            probe=moved,
+            visible=False,
+        ),
+        Case(
+            "gradients on a batch, post-norm",
+            layer_case(2, 3),
+            probe=gradients,
+            visible=False,
+            weight=2,
+        ),
         Case(
             "gradients under a mask, pre-norm",
             layer_case(2, 3, norm_first=True, mask=lambda rng: causal_mask(3)[0, 0]),
@@ -1130,7 +1363,11 @@ ENCODER_LAYER = Exercise(
             visible=False,
             weight=2,
         ),
-        Case("a dropout of 0 in train mode, pre-norm", layer_case(2, 3, norm_first=True, train=True), visible=False),
+        Case(
+            "a dropout of 0 in train mode, pre-norm",
+            layer_case(2, 3, norm_first=True, train=True),
+            visible=False,
+        ),
         Case(
             "dropout before the sum, post-norm",
             almost_silent(ATTENTION_SPEAKS, norm_first=False, train=True, dropout=0.5, d_model=3),
@@ -1152,19 +1389,28 @@ ENCODER_LAYER = Exercise(
         Case("float32, pre-norm", gentle(torch.float32, True, batch=2), visible=False),
         Case("bfloat16 in, bfloat16 out", gentle(torch.bfloat16, True), visible=False),
         Case("float16 in, float16 out", gentle(torch.float16, True), visible=False),
-        Case("numbers that do not lie side by side", layer_case(2, 3), probe=returned_for_views, visible=False),
-        Case("x stays as it was, post-norm", layer_case(2, 3), probe=arguments_after, visible=False),
+        Case(
+            "numbers that do not lie side by side",
+            layer_case(2, 3),
+            probe=returned_for_views,
+            visible=False,
+        ),
+        Case(
+            "x stays as it was, post-norm", layer_case(2, 3), probe=arguments_after, visible=False
+        ),
     ),
     misconceptions=(
         Misconception(
             "there is only post-norm",
             layer_with(pre=post_norm),
-            "Your layer does the same whatever norm_first says. Where in forward do you ask for it?",
+            "Your layer does the same whatever norm_first says. Where in forward do you ask"
+            " for it?",
         ),
         Misconception(
             "there is only pre-norm",
             layer_with(post=pre_norm),
-            "Your layer normalises what goes into each part, and never the sum. What is the default of norm_first?",
+            "Your layer normalises what goes into each part, and never the sum. What is the default"
+            " of norm_first?",
         ),
         Misconception(
             "norm_first is the other one",
@@ -1174,11 +1420,14 @@ ENCODER_LAYER = Exercise(
         Misconception(
             "attention finds the mask by itself",
             layer_with(attend=lambda self, x, mask: attend(self, x, None)),
-            "Without a mask you are right. Follow the argument mask through your forward: where does it end?",
+            "Without a mask you are right. Follow the argument mask through your forward: where"
+            " does it end?",
         ),
         Misconception(
             "True in a mask means hidden",
-            layer_with(attend=lambda self, x, mask: attend(self, x, None if mask is None else ~mask)),
+            layer_with(
+                attend=lambda self, x, mask: attend(self, x, None if mask is None else ~mask)
+            ),
             "What you show is what should be hidden. What does True mean in a mask of this course?",
         ),
         Misconception(
@@ -1189,7 +1438,8 @@ ENCODER_LAYER = Exercise(
         Misconception(
             "x may be written into",
             LayerThatWritesIntoX,
-            "The numbers are right, but compare x before and after the call. Which of your operators write into x?",
+            "The numbers are right, but compare x before and after the call. Which of your"
+            " operators write into x?",
         ),
         Misconception(
             "a part replaces what it reads",
@@ -1197,32 +1447,38 @@ ENCODER_LAYER = Exercise(
                 post=lambda x, part, norm, dropout: norm(dropout(part(x))),
                 pre=lambda x, part, norm, dropout: dropout(part(norm(x))),
             ),
-            "What a part says replaces x in your layer. What does a residual connection do with the two?",
+            "What a part says replaces x in your layer. What does a residual connection do with the"
+            " two?",
         ),
         Misconception(
             "only attention needs a residual",
             LayerWithOneResidual,
-            "Around attention all is well. Compare your two lines: what does the first one add that the second does not?",
+            "Around attention all is well. Compare your two lines: what does the first one add that"
+            " the second does not?",
         ),
         Misconception(
             "the residual starts behind the norm",
             layer_with(pre=residual_of_what_was_normalised),
-            "In your pre-norm x itself is lost: what is added is already normalised. Which tensor goes around the part untouched?",
+            "In your pre-norm x itself is lost: what is added is already normalised. Which tensor"
+            " goes around the part untouched?",
         ),
         Misconception(
             "both residuals start at the layer's input",
             LayerThatAddsItsInputTwice,
-            "Your second sum starts again from the layer's input. What should the feed-forward network's output be added to?",
+            "Your second sum starts again from the layer's input. What should the feed-forward"
+            " network's output be added to?",
         ),
         Misconception(
             "the two parts work side by side",
             LayerInParallel,
-            "Your feed-forward network reads the layer's input. Should it see what attention has found?",
+            "Your feed-forward network reads the layer's input. Should it see what attention has"
+            " found?",
         ),
         Misconception(
             "attention is all of it",
             LayerWithoutANetwork,
-            "The weights of the feed-forward network do not matter to your result. How many parts has a layer?",
+            "The weights of the feed-forward network do not matter to your result. How many parts"
+            " has a layer?",
         ),
         Misconception(
             "one norm serves both parts",
@@ -1232,37 +1488,44 @@ ENCODER_LAYER = Exercise(
         Misconception(
             "two names may hold one norm",
             layer_with_parts(one_norm_with_two_names),
-            "norm_1 and norm_2 are one and the same module in your layer. How many norms did you make?",
+            "norm_1 and norm_2 are one and the same module in your layer. How many norms did you"
+            " make?",
         ),
         Misconception(
             "residuals are enough",
             layer_with(post=without_norm, pre=without_norm),
-            "Neither norm_1 nor norm_2 matters to your result. Where do they stand in the formulas?",
+            "Neither norm_1 nor norm_2 matters to your result. Where do they stand in the"
+            " formulas?",
         ),
         Misconception(
             "a pre-norm layer ends with a norm too",
             LayerWithANormAtTheEnd,
-            "Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act on a sum?",
+            "Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act"
+            " on a sum?",
         ),
         Misconception(
             "norm_1 belongs to the feed-forward network",
             layer_with(pairs=norms_exchanged),
-            "Both norms are used, each with the other's part. In which order does the docstring name them?",
+            "Both norms are used, each with the other's part. In which order does the docstring"
+            " name them?",
         ),
         Misconception(
             "the feed-forward network comes first",
             layer_with(pairs=parts_exchanged),
-            "Your two parts run in the wrong order. Which one looks around, and which one thinks about what was found?",
+            "Your two parts run in the wrong order. Which one looks around, and which one thinks"
+            " about what was found?",
         ),
         Misconception(
             "attention runs over the first axis",
             layer_with(attend=attend_over_the_batch),
-            "Positions of different sentences see each other in your layer. Which axis does MultiHeadAttention take for the positions?",
+            "Positions of different sentences see each other in your layer. Which axis does"
+            " MultiHeadAttention take for the positions?",
         ),
         Misconception(
             "the norm goes around the part",
             layer_with(post=norm_inside_the_sum),
-            "You normalise what a part says and add x afterwards. What does post-norm normalise: the part's output, or the sum?",
+            "You normalise what a part says and add x afterwards. What does post-norm normalise:"
+            " the part's output, or the sum?",
         ),
         Misconception(
             "normalising twice is safer",
@@ -1272,22 +1535,26 @@ ENCODER_LAYER = Exercise(
         Misconception(
             "only the query is normalised",
             LayerWithKeysAsTheyCome,
-            "In pre-norm your queries are normalised, and your keys and values are not. In self-attention, are these different tensors?",
+            "In pre-norm your queries are normalised, and your keys and values are not. In"
+            " self-attention, are these different tensors?",
         ),
         Misconception(
             "the network needs no dropout of its own",
             layer_with_parts(network_without_dropout),
-            "In train mode nothing is dropped inside the feed-forward network. What did you give it when you made it?",
+            "In train mode nothing is dropped inside the feed-forward network. What did you give it"
+            " when you made it?",
         ),
         Misconception(
             "dropout belongs to the network alone",
             layer_with(dropout=lambda rate: nn.Identity()),
-            "In train mode the outputs of the two parts are added in full. What should happen to them first?",
+            "In train mode the outputs of the two parts are added in full. What should happen to"
+            " them first?",
         ),
         Misconception(
             "dropout may go on after training",
             layer_with(dropout=AlwaysDropping),
-            "Your results vary in eval mode too. How does your dropout learn which mode the layer is in?",
+            "Your results vary in eval mode too. How does your dropout learn which mode the layer"
+            " is in?",
         ),
         Misconception(
             "dropout comes behind the sum",
@@ -1295,7 +1562,8 @@ ENCODER_LAYER = Exercise(
                 post=lambda x, part, norm, dropout: norm(dropout(x + part(x))),
                 pre=lambda x, part, norm, dropout: dropout(x + part(norm(x))),
             ),
-            "In train mode parts of the sum are dropped, and so of x itself. Which of the two terms should dropout touch?",
+            "In train mode parts of the sum are dropped, and so of x itself. Which of the two terms"
+            " should dropout touch?",
         ),
         Misconception(
             "dropout comes before a part",
@@ -1303,7 +1571,8 @@ ENCODER_LAYER = Exercise(
                 post=lambda x, part, norm, dropout: norm(x + part(dropout(x))),
                 pre=lambda x, part, norm, dropout: x + part(dropout(norm(x))),
             ),
-            "In train mode you drop what goes into a part. The statement names what comes out of it.",
+            "In train mode you drop what goes into a part. The statement names what comes out"
+            " of it.",
         ),
     ),
     alternatives=(

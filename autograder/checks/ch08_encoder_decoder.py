@@ -1,8 +1,10 @@
 """Checks of `ch08_encoder_decoder`.
 
-Several cases set dropout to 1: then everything that passes a dropout in train mode is exactly 0, and nothing is left to chance. Others
-stack no layers at all, so that what goes into a stack is seen as it is. The contract leaves open, and so nothing here asks: a source of
-nothing but padding, and a target that begins with padding. A case about gradients has no padding: `padding_idx` is as good as none.
+Several cases set dropout to 1: then everything that passes a dropout in train mode is exactly 0,
+and nothing is left to chance. Others stack no layers at all, so that what goes into a stack is seen
+as it is. The contract leaves open, and so nothing here asks: a source of nothing but padding, and a
+target that begins with padding. A case about gradients has no padding: `padding_idx` is as good as
+none.
 """
 
 import copy
@@ -29,7 +31,8 @@ from solutions.ch05_multi_head import MultiHeadAttention
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 from solutions.ch07_layers import EncoderLayer, FeedForward, LayerNorm
 
-# --- DecoderLayer ----------------------------------------------------------------------------------------------------
+# --- DecoderLayer
+# ----------------------------------------------------------------------------------------------------
 
 
 def layer_case(
@@ -53,7 +56,10 @@ def layer_case(
     """
 
     def inputs(rng):
-        constructor = {**dict(zip(("d_model", "num_heads", "d_ff"), sizes, strict=True)), "dropout": dropout}
+        constructor = {
+            **dict(zip(("d_model", "num_heads", "d_ff"), sizes, strict=True)),
+            "dropout": dropout,
+        }
         if norm_first:
             constructor["norm_first"] = True
         forward = {
@@ -77,12 +83,16 @@ def layer_case(
 
 def some_words(rng, batch, src_len):
     """Draw the padding mask of sources of which each has some words and some padding."""
-    lengths = torch.from_numpy(rng.permutation(np.arange(1, src_len))[np.arange(batch) % (src_len - 1)])
+    lengths = torch.from_numpy(
+        rng.permutation(np.arange(1, src_len))[np.arange(batch) % (src_len - 1)]
+    )
     return (torch.arange(src_len) < lengths[:, None])[:, None, None]
 
 
 def layer_in_half(dtype):
-    """Make inputs in half precision in which the parts add little to the residual, and so do their rounding errors."""
+    """Make inputs in half precision in which the parts add little to the residual, and so do their
+    rounding errors.
+    """
 
     def inputs(rng):
         case = layer_case(norm_first=True, dtype=dtype)(rng)
@@ -110,9 +120,13 @@ def a_later_word_changes(rng):
 
 
 def hidden_memory_changes(rng):
-    """The memory changes where the mask hides it in the first sentence, and nothing hides it in the second."""
+    """The memory changes where the mask hides it in the first sentence, and nothing hides it in the
+    second.
+    """
     case = layer_case(tgt_len=2, src_len=3)(rng)
-    case["forward"]["memory_mask"] = torch.tensor([[True, True, False], [True, True, True]])[:, None, None]
+    case["forward"]["memory_mask"] = torch.tensor([[True, True, False], [True, True, True]])[
+        :, None, None
+    ]
     memory = case["forward"]["memory"].clone()
     memory[:, 2] += 1 + normal(rng, 4, dtype=memory.dtype)
     return {**case, "changed": {"memory": memory}}
@@ -120,8 +134,15 @@ def hidden_memory_changes(rng):
 
 def a_new_layer(d_model, num_heads, spread):
     def inputs(rng):
-        constructor = {"d_model": d_model, "num_heads": num_heads, "d_ff": int(rng.integers(3, 3 + spread))}
-        return {"constructor": constructor, "shown": ["norm_1.weight", "norm_2.bias", "norm_3.weight"]}
+        constructor = {
+            "d_model": d_model,
+            "num_heads": num_heads,
+            "d_ff": int(rng.integers(3, 3 + spread)),
+        }
+        return {
+            "constructor": constructor,
+            "shown": ["norm_1.weight", "norm_2.bias", "norm_3.weight"],
+        }
 
     return inputs
 
@@ -144,8 +165,12 @@ def branch_then_add(self, x, branch, norm):
     return norm(x + self.dropout(branch(x)))
 
 
-def layer_with(steps=(look_back, look_across, think), add=branch_then_add, norms=("norm_1", "norm_2", "norm_3")):
-    """Make a decoder layer from its steps in order, the norm of each, and the way in which a step's result is added."""
+def layer_with(
+    steps=(look_back, look_across, think), add=branch_then_add, norms=("norm_1", "norm_2", "norm_3")
+):
+    """Make a decoder layer from its steps in order, the norm of each, and the way in which a step's
+    result is added.
+    """
 
     class DecoderLayer(reference.DecoderLayer):
         def forward(self, x, memory, self_mask=None, memory_mask=None):
@@ -241,7 +266,9 @@ def without_dropout(self, x, branch, norm):
 
 
 def dropping_the_sum(self, x, branch, norm):
-    return self.dropout(x + branch(norm(x))) if self.norm_first else norm(self.dropout(x + branch(x)))
+    return (
+        self.dropout(x + branch(norm(x))) if self.norm_first else norm(self.dropout(x + branch(x)))
+    )
 
 
 def dropping_always(self, x, branch, norm):
@@ -269,7 +296,9 @@ class LayerWithTwoNorms(reference.DecoderLayer):
         del self.norm_3
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
-        return layer_with(norms=("norm_1", "norm_1", "norm_2")).forward(self, x, memory, self_mask, memory_mask)
+        return layer_with(norms=("norm_1", "norm_1", "norm_2")).forward(
+            self, x, memory, self_mask, memory_mask
+        )
 
 
 class LayerWithoutCrossResidual(reference.DecoderLayer):
@@ -330,7 +359,9 @@ class LayerOnTopOfAnEncoderLayer(EncoderLayer):
         self.norm_3 = LayerNorm(d_model)
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
-        before, after = (lambda norm, x: norm(x), lambda norm, x: x)[:: 1 if self.norm_first else -1]
+        before, after = (lambda norm, x: norm(x), lambda norm, x: x)[
+            :: 1 if self.norm_first else -1
+        ]
 
         def drop(y):
             return nn.functional.dropout(y, self.p, self.training)
@@ -353,8 +384,12 @@ DECODER_LAYER = Exercise(
         Case("pre-norm", layer_case(norm_first=True)),
         Case("masks of any kind", layer_with_a_mask_of_any_kind),
         Case("a later word changes nothing before it", a_later_word_changes, probe=moved),
-        Case("where the memory is masked, it may hold anything", hidden_memory_changes, probe=moved),
-        Case("in eval mode nothing is dropped, even with dropout=1", layer_case(batch=1, dropout=1.0)),
+        Case(
+            "where the memory is masked, it may hold anything", hidden_memory_changes, probe=moved
+        ),
+        Case(
+            "in eval mode nothing is dropped, even with dropout=1", layer_case(batch=1, dropout=1.0)
+        ),
         Case(
             "half of the features in the feed-forward network, half of its result",
             layer_case(1, 1, 2, (2, 1, 2), 0.5, True, "none", quiet=ATTENTIONS, train=True),
@@ -365,14 +400,29 @@ DECODER_LAYER = Exercise(
         Case("float32 stays float32", layer_case(1, 2, 3, dtype=torch.float32)),
         Case("the arguments stay as they were", layer_case(1, 2, 2), probe=arguments_after),
         Case("three heads, another shape", layer_case(3, 4, 2, (6, 3, 5)), visible=False, weight=2),
-        Case("pre-norm, another shape", layer_case(2, 2, 4, (6, 2, 7), norm_first=True), visible=False, weight=2),
+        Case(
+            "pre-norm, another shape",
+            layer_case(2, 2, 4, (6, 2, 7), norm_first=True),
+            visible=False,
+            weight=2,
+        ),
         Case("all sizes equal", layer_case(4, 4, 4, (4, 1, 4), masks="none"), visible=False),
         Case("all sizes equal, with masks", layer_case(3, 3, 3, (3, 1, 3)), visible=False),
         Case("a mask for the target alone", layer_case(masks="self"), visible=False),
         Case("a mask for the source alone", layer_case(masks="memory"), visible=False),
         Case("a source of one word", layer_case(2, 3, 1, masks="self"), visible=False),
-        Case("pre-norm: a later word changes nothing before it", a_later_word_changes, probe=moved, visible=False),
-        Case("gradients under masks, pre-norm", layer_case(norm_first=True), probe=gradients, visible=False),
+        Case(
+            "pre-norm: a later word changes nothing before it",
+            a_later_word_changes,
+            probe=moved,
+            visible=False,
+        ),
+        Case(
+            "gradients under masks, pre-norm",
+            layer_case(norm_first=True),
+            probe=gradients,
+            visible=False,
+        ),
         Case(
             "a longer target in eval mode, with dropout=1",
             layer_case(2, 6, 3, dropout=1.0, norm_first=True),
@@ -380,7 +430,17 @@ DECODER_LAYER = Exercise(
         ),
         Case(
             "half of what the source says is dropped",
-            layer_case(1, 1, 2, (4, 2, 2), 0.5, True, "none", quiet=(ATTENTIONS[0], "feed_forward"), train=True),
+            layer_case(
+                1,
+                1,
+                2,
+                (4, 2, 2),
+                0.5,
+                True,
+                "none",
+                quiet=(ATTENTIONS[0], "feed_forward"),
+                train=True,
+            ),
             probe=extremes,
             visible=False,
         ),
@@ -390,10 +450,17 @@ DECODER_LAYER = Exercise(
             probe=extremes,
             visible=False,
         ),
-        Case("a new layer of another size", a_new_layer(8, 4, 9), probe=at_the_start, visible=False),
+        Case(
+            "a new layer of another size", a_new_layer(8, 4, 9), probe=at_the_start, visible=False
+        ),
         Case("bfloat16 stays bfloat16", layer_in_half(torch.bfloat16), visible=False),
         Case("float16 stays float16", layer_in_half(torch.float16), visible=False),
-        Case("tensors that do not lie in one piece", layer_case(), probe=returned_for_views, visible=False),
+        Case(
+            "tensors that do not lie in one piece",
+            layer_case(),
+            probe=returned_for_views,
+            visible=False,
+        ),
         Case(
             "the arguments stay as they were, pre-norm",
             layer_case(norm_first=True),
@@ -405,23 +472,26 @@ DECODER_LAYER = Exercise(
         Misconception(
             "the second attention looks at the target, too",
             layer_with((look_back, across_to_itself, think)),
-            "Change the memory, and your result stays the same. Which of the three arguments of the second attention should know of "
-            "the source?",
+            "Change the memory, and your result stays the same. Which of the three arguments of the"
+            " second attention should know of the source?",
         ),
         Misconception(
             "the memory asks, and the target answers",
             layer_with((look_back, across_from_the_memory, think)),
-            "There must be one result for each position of the target. Whose positions ask in your second attention?",
+            "There must be one result for each position of the target. Whose positions ask in your"
+            " second attention?",
         ),
         Misconception(
             "the memory asks, under its mask",
             layer_with((look_back, across_from_the_memory_under_its_mask, think)),
-            "There must be one result for each position of the target. Whose positions ask in your second attention?",
+            "There must be one result for each position of the target. Whose positions ask in your"
+            " second attention?",
         ),
         Misconception(
             "the first attention looks at the source, too",
             layer_with((back_to_the_memory, look_across, think)),
-            "A word of the target never sees the words before it. Which sequence does each argument of the first attention come from?",
+            "A word of the target never sees the words before it. Which sequence does each argument"
+            " of the first attention come from?",
         ),
         Misconception(
             "keys come from the source, values from the target",
@@ -431,23 +501,26 @@ DECODER_LAYER = Exercise(
         Misconception(
             "values come from the source, keys from the target",
             layer_with((look_back, across_with_own_keys, think)),
-            "A weight says how much of a value is taken. With which words are your queries compared, and whose values are taken?",
+            "A weight says how much of a value is taken. With which words are your queries"
+            " compared, and whose values are taken?",
         ),
         Misconception(
             "the memory needs no mask",
             layer_with((look_back, across_without_mask, think)),
-            "Padding of the source gets weight in the second attention. Does each argument of `forward` reach the place where it "
-            "is needed?",
+            "Padding of the source gets weight in the second attention. Does each argument of"
+            " `forward` reach the place where it is needed?",
         ),
         Misconception(
             "the target needs no mask",
             layer_with((back_without_mask, look_across, think)),
-            "A word of the target sees what its mask hides. Does each argument of `forward` reach the place where it is needed?",
+            "A word of the target sees what its mask hides. Does each argument of `forward` reach"
+            " the place where it is needed?",
         ),
         Misconception(
             "the masks change places",
             layer_with((back_with_the_other_mask, across_with_the_other_mask, think)),
-            "Write down the shape of each mask, and the shape of the weights of each attention. Which fits which?",
+            "Write down the shape of each mask, and the shape of the weights of each attention."
+            " Which fits which?",
         ),
         Misconception(
             "True in a mask means blocked",
@@ -467,7 +540,8 @@ DECODER_LAYER = Exercise(
         Misconception(
             "the feed-forward network comes first",
             layer_with((think, look_back, look_across), norms=("norm_3", "norm_1", "norm_2")),
-            "All the parts are there. What has a word of the target already seen when it comes to the feed-forward network?",
+            "All the parts are there. What has a word of the target already seen when it comes to"
+            " the feed-forward network?",
         ),
         Misconception(
             "the feed-forward network comes between the attentions",
@@ -477,12 +551,14 @@ DECODER_LAYER = Exercise(
         Misconception(
             "one attention serves both",
             layer_with((look_back, across_with_the_first_attention, think)),
-            "One of the module's two attentions is never used. Do the words of another language have to be asked with the same matrices?",
+            "One of the module's two attentions is never used. Do the words of another language"
+            " have to be asked with the same matrices?",
         ),
         Misconception(
             "two names may hold one attention",
             LayerWithOneAttention,
-            "self_attention and cross_attention are one and the same module in your layer. How many attentions did you make?",
+            "self_attention and cross_attention are one and the same module in your layer. How many"
+            " attentions did you make?",
         ),
         Misconception(
             "one norm serves all three",
@@ -497,7 +573,8 @@ DECODER_LAYER = Exercise(
         Misconception(
             "norms stand after the sum, whatever is asked",
             layer_with(add=always_after),
-            "Right for post-norm. What does your layer do otherwise when it is made with norm_first=True?",
+            "Right for post-norm. What does your layer do otherwise when it is made with"
+            " norm_first=True?",
         ),
         Misconception(
             "norms stand before each part, whatever is asked",
@@ -512,17 +589,20 @@ DECODER_LAYER = Exercise(
         Misconception(
             "the cross-attention has no residual connection",
             LayerWithoutCrossResidual,
-            "After your second attention a word has forgotten what it was. Do all three parts end in the same way?",
+            "After your second attention a word has forgotten what it was. Do all three parts end"
+            " in the same way?",
         ),
         Misconception(
             "pre-norm adds to the normalised input",
             layer_with(add=adding_to_the_normalised),
-            "In pre-norm the stream from below to above is never normalised itself. To what do you add the result of each part?",
+            "In pre-norm the stream from below to above is never normalised itself. To what do you"
+            " add the result of each part?",
         ),
         Misconception(
             "the memory is normalised like the queries",
             layer_with((look_back, across_to_a_normalised_memory, think)),
-            "In pre-norm the norm belongs to the stream of the target. What do you pass through it besides?",
+            "In pre-norm the norm belongs to the stream of the target. What do you pass through it"
+            " besides?",
         ),
         Misconception(
             "nothing but the feed-forward network drops anything",
@@ -542,14 +622,16 @@ DECODER_LAYER = Exercise(
         Misconception(
             "the feed-forward network is made without dropout",
             LayerWithoutInnerDropout,
-            "There is one more dropout, inside the feed-forward network. How does it learn its rate?",
+            "There is one more dropout, inside the feed-forward network. How does it learn its"
+            " rate?",
         ),
     ),
     alternatives=(layer_with(), LayerOfOtherParts, LayerOnTopOfAnEncoderLayer),
     shortcuts=("TransformerDecoderLayer", "TransformerDecoder"),
 )
 
-# --- Transformer -----------------------------------------------------------------------------------------------------
+# --- Transformer
+# -----------------------------------------------------------------------------------------------------
 
 SIZES = ("d_model", "num_heads", "num_encoder_layers", "num_decoder_layers", "d_ff")
 
@@ -575,7 +657,11 @@ def model_case(
     """
 
     def inputs(rng):
-        constructor = {"src_vocab_size": vocab[0], "tgt_vocab_size": vocab[1], **dict(zip(SIZES, sizes, strict=True))}
+        constructor = {
+            "src_vocab_size": vocab[0],
+            "tgt_vocab_size": vocab[1],
+            **dict(zip(SIZES, sizes, strict=True)),
+        }
         constructor["dropout"] = dropout
         if pad_id or norm_first:  # in a message, a shorter call reads better
             constructor |= {"pad_id": pad_id, "norm_first": norm_first}
@@ -590,21 +676,34 @@ def model_case(
             "decode": {"tgt": tgt, "memory": memory, "src": src},
         }
         named = {} if method == "forward" else {"method": method}
-        return module_case(rng, reference.Transformer, constructor, arguments[method], dtype, **named, **parts)
+        return module_case(
+            rng, reference.Transformer, constructor, arguments[method], dtype, **named, **parts
+        )
 
     return inputs
 
 
 def a_layer_that_drops(norm_first):
-    """Make a case in which four numbers are dropped at random: two of the position, and two of what an encoder layer adds to it."""
+    """Make a case in which four numbers are dropped at random: two of the position, and two of what
+    an encoder layer adds to it.
+    """
 
     def inputs(rng):
-        case = model_case((1,), sizes=(4, 1, 1, 0, 2), dropout=0.5, norm_first=norm_first, method="encode", train=True)(
-            rng
-        )
+        case = model_case(
+            (1,),
+            sizes=(4, 1, 1, 0, 2),
+            dropout=0.5,
+            norm_first=norm_first,
+            method="encode",
+            train=True,
+        )(rng)
         for name, weight in case["weights"].items():
             if name.startswith(
-                ("src_embedding", "encoder.0.self_attention.w_o", "encoder.0.feed_forward.linear_2.weight")
+                (
+                    "src_embedding",
+                    "encoder.0.self_attention.w_o",
+                    "encoder.0.feed_forward.linear_2.weight",
+                )
             ):
                 weight.zero_()
         case["weights"]["encoder.0.feed_forward.linear_2.bias"][1::2] = 0
@@ -652,11 +751,19 @@ def a_new_model(norm_first, low=5):
 
 def a_new_model_with_defaults(rng):
     """Narrow, so that it is made fast; from the number of layers on the defaults hold."""
-    return {"constructor": {"src_vocab_size": int(rng.integers(5, 30)), "tgt_vocab_size": 6, "d_model": 8}}
+    return {
+        "constructor": {
+            "src_vocab_size": int(rng.integers(5, 30)),
+            "tgt_vocab_size": 6,
+            "d_model": 8,
+        }
+    }
 
 
 def transformer_with(**members):
-    """Make a Transformer of which some members are others; the rest is the reference's, in pieces that can be replaced."""
+    """Make a Transformer of which some members are others; the rest is the reference's, in pieces
+    that can be replaced.
+    """
     return type("Transformer", (Pieces,), members)
 
 
@@ -750,9 +857,11 @@ def decode_reading_the_source_again(self, tgt, memory, src):
 
 
 def decode_under(rule):
-    """Make a `decode` from a rule for the mask of the cross-attention, with layers that ask for weights, as a learner's do.
+    """Make a `decode` from a rule for the mask of the cross-attention, with layers that ask for
+    weights, as a learner's do.
 
-    The fused kernel would complain about a mask that does not fit in words of its own, and the two mistakes would not be seen to be one.
+    The fused kernel would complain about a mask that does not fit in words of its own, and the two
+    mistakes would not be seen to be one.
     """
 
     def decode(self, tgt, memory, src):
@@ -841,7 +950,13 @@ class WithCountsSwapped(Pieces):
         *others,
     ):
         super().__init__(
-            src_vocab_size, tgt_vocab_size, d_model, num_heads, num_decoder_layers, num_encoder_layers, *others
+            src_vocab_size,
+            tgt_vocab_size,
+            d_model,
+            num_heads,
+            num_decoder_layers,
+            num_encoder_layers,
+            *others,
         )
 
 
@@ -875,7 +990,9 @@ class WithoutDropoutInTheLayers(Pieces):
 
 
 class InlineTransformer(nn.Module):
-    """Masks written where they are needed, chapter 2's positions, PyTorch's norms, and `nn.Identity` where there is no norm."""
+    """Masks written where they are needed, chapter 2's positions, PyTorch's norms, and
+    `nn.Identity` where there is no norm.
+    """
 
     def __init__(
         self,
@@ -905,8 +1022,12 @@ class InlineTransformer(nn.Module):
         self.drop = dropout
 
     def with_positions(self, x):
-        positions = torch.tensor(sinusoidal_encoding(x.shape[1], self.width), dtype=x.dtype, device=x.device)
-        return nn.functional.dropout(self.width**0.5 * x + positions[None], self.drop, self.training)
+        positions = torch.tensor(
+            sinusoidal_encoding(x.shape[1], self.width), dtype=x.dtype, device=x.device
+        )
+        return nn.functional.dropout(
+            self.width**0.5 * x + positions[None], self.drop, self.training
+        )
 
     def encode(self, src):
         x = self.with_positions(self.src_embedding(src))
@@ -920,7 +1041,9 @@ class InlineTransformer(nn.Module):
         past = torch.ones(length, length, dtype=torch.bool, device=tgt.device).tril()
         allowed = past & tgt.ne(self.pad).unsqueeze(1).unsqueeze(2)
         for layer in self.decoder:
-            x = layer(x, memory, allowed, src.ne(self.pad)[:, None, None, :].expand(-1, 1, length, -1))
+            x = layer(
+                x, memory, allowed, src.ne(self.pad)[:, None, None, :].expand(-1, 1, length, -1)
+            )
         return self.decoder_norm(x)
 
     def forward(self, src, tgt):
@@ -938,7 +1061,9 @@ class TransformerWithAGrowingTable(Pieces):
         x = embedding(token_ids) * math.sqrt(self.d_model)
         length = token_ids.shape[1]
         if len(self.table) < length or self.table.dtype != x.dtype:
-            self.table = reference.sinusoidal_positions(max(16, 2 * length), self.d_model, x.dtype, x.device)
+            self.table = reference.sinusoidal_positions(
+                max(16, 2 * length), self.d_model, x.dtype, x.device
+            )
         return self.dropout(x + self.table[:length])
 
 
@@ -964,19 +1089,31 @@ TRANSFORMER = Exercise(
         Case("padding in the source", model_case((2, 4), (3, 3)), weight=2),
         Case("padding in the target", model_case((3, 3), (4, 2))),
         Case(
-            "the encoder alone: words, positions, no layer", model_case((4, 4), sizes=(4, 1, 0, 0, 2), method="encode")
+            "the encoder alone: words, positions, no layer",
+            model_case((4, 4), sizes=(4, 1, 0, 0, 2), method="encode"),
         ),
         Case("the encoder alone: one layer", model_case((4, 2), method="encode")),
-        Case("the decoder alone, with a memory that it is given", model_case((4, 2), (3, 2), method="decode")),
-        Case("three layers in the encoder, two in the decoder", model_case((3, 2), (2, 2), sizes=(4, 1, 3, 2, 2))),
+        Case(
+            "the decoder alone, with a memory that it is given",
+            model_case((4, 2), (3, 2), method="decode"),
+        ),
+        Case(
+            "three layers in the encoder, two in the decoder",
+            model_case((3, 2), (2, 2), sizes=(4, 1, 3, 2, 2)),
+        ),
         Case("pre-norm", model_case((3, 2), (2, 3), norm_first=True)),
         Case("padding has another id", model_case((2, 3), (3, 2), pad_id=3)),
         Case("two vocabularies of one size", model_case((3, 2), vocab=(6, 6))),
         Case("a source of 600 words", model_case((600,), (2,), sizes=(4, 1, 1, 1, 2))),
         Case("a later word changes nothing before it", a_later_target_word_changes, probe=moved),
-        Case("in the encoder every word sees every other", a_later_source_word_changes, probe=moved),
+        Case(
+            "in the encoder every word sees every other", a_later_source_word_changes, probe=moved
+        ),
         Case("padding may hold anything in the memory", memory_of_padding_changes, probe=moved),
-        Case("in eval mode nothing is dropped, even with dropout=1", model_case((3, 2), (2, 2), dropout=1.0)),
+        Case(
+            "in eval mode nothing is dropped, even with dropout=1",
+            model_case((3, 2), (2, 2), dropout=1.0),
+        ),
         Case(
             "half of the sum, and half of what a layer adds, is dropped in train mode",
             a_layer_that_drops(norm_first=True),
@@ -985,7 +1122,12 @@ TRANSFORMER = Exercise(
         Case("gradients", model_case((3,), (2,), (5, 5), (4, 1, 1, 1, 2)), probe=gradients),
         Case("a new model has these parameters", a_new_model(False), probe=at_the_start),
         Case("float32 stays float32", model_case((3, 2), (2, 2), dtype=torch.float32)),
-        Case("more layers, more heads", model_case((5, 3), (4, 2), (11, 9), (6, 3, 1, 2, 5)), visible=False, weight=2),
+        Case(
+            "more layers, more heads",
+            model_case((5, 3), (4, 2), (11, 9), (6, 3, 1, 2, 5)),
+            visible=False,
+            weight=2,
+        ),
         Case(
             "more layers, pre-norm",
             model_case((5, 3), (4, 2), (9, 11), (6, 2, 2, 1, 5), norm_first=True),
@@ -993,25 +1135,58 @@ TRANSFORMER = Exercise(
             weight=2,
         ),
         Case(
-            "two layers in the decoder, none in the encoder", model_case((4, 2), sizes=(4, 2, 0, 2, 2)), visible=False
+            "two layers in the decoder, none in the encoder",
+            model_case((4, 2), sizes=(4, 2, 0, 2, 2)),
+            visible=False,
         ),
-        Case("another id of padding, pre-norm", model_case((2, 4), (4, 2), pad_id=2, norm_first=True), visible=False),
-        Case("the encoder alone, pre-norm", model_case((4, 2), norm_first=True, method="encode"), visible=False),
         Case(
-            "the decoder alone, pre-norm", model_case((4, 2), (2, 3), norm_first=True, method="decode"), visible=False
+            "another id of padding, pre-norm",
+            model_case((2, 4), (4, 2), pad_id=2, norm_first=True),
+            visible=False,
         ),
-        Case("as many words in the target as in the source", model_case((4, 2), (4, 3), vocab=(8, 8)), visible=False),
-        Case("a source of one word, a target of one word", model_case((1, 1), (1, 1)), visible=False),
-        Case("a source of 5,500 words", model_case((5500,), (2,), sizes=(4, 1, 0, 1, 2)), visible=False),
-        Case("a target of 900 words", model_case((2,), (900,), sizes=(4, 1, 1, 0, 2)), visible=False),
-        Case("a later word changes nothing before it, again", a_later_target_word_changes, probe=moved, visible=False),
+        Case(
+            "the encoder alone, pre-norm",
+            model_case((4, 2), norm_first=True, method="encode"),
+            visible=False,
+        ),
+        Case(
+            "the decoder alone, pre-norm",
+            model_case((4, 2), (2, 3), norm_first=True, method="decode"),
+            visible=False,
+        ),
+        Case(
+            "as many words in the target as in the source",
+            model_case((4, 2), (4, 3), vocab=(8, 8)),
+            visible=False,
+        ),
+        Case(
+            "a source of one word, a target of one word", model_case((1, 1), (1, 1)), visible=False
+        ),
+        Case(
+            "a source of 5,500 words",
+            model_case((5500,), (2,), sizes=(4, 1, 0, 1, 2)),
+            visible=False,
+        ),
+        Case(
+            "a target of 900 words", model_case((2,), (900,), sizes=(4, 1, 1, 0, 2)), visible=False
+        ),
+        Case(
+            "a later word changes nothing before it, again",
+            a_later_target_word_changes,
+            probe=moved,
+            visible=False,
+        ),
         Case(
             "half of the sum, and half of what a post-norm layer adds",
             a_layer_that_drops(norm_first=False),
             probe=extremes,
             visible=False,
         ),
-        Case("in eval mode, with dropout=1, the encoder", model_case(dropout=1.0, method="encode"), visible=False),
+        Case(
+            "in eval mode, with dropout=1, the encoder",
+            model_case(dropout=1.0, method="encode"),
+            visible=False,
+        ),
         Case(
             "half of the sum of words and positions is dropped",
             model_case((3,), sizes=(4, 1, 0, 0, 2), dropout=0.5, method="encode", train=True),
@@ -1024,8 +1199,18 @@ TRANSFORMER = Exercise(
             probe=gradients,
             visible=False,
         ),
-        Case("a new pre-norm model has these parameters", a_new_model(True), probe=at_the_start, visible=False),
-        Case("a new post-norm model of another size", a_new_model(False, 20), probe=at_the_start, visible=False),
+        Case(
+            "a new pre-norm model has these parameters",
+            a_new_model(True),
+            probe=at_the_start,
+            visible=False,
+        ),
+        Case(
+            "a new post-norm model of another size",
+            a_new_model(False, 20),
+            probe=at_the_start,
+            visible=False,
+        ),
         Case(
             "a new model by default has six layers on each side",
             a_new_model_with_defaults,
@@ -1048,13 +1233,19 @@ TRANSFORMER = Exercise(
             probe=returned_for_views,
             visible=False,
         ),
-        Case("the token ids stay as they were", model_case((4, 2), (3, 2)), probe=arguments_after, visible=False),
+        Case(
+            "the token ids stay as they were",
+            model_case((4, 2), (3, 2)),
+            probe=arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
             "layers know the order of words by themselves",
             transformer_with(embed=embedder(positions=lambda *sizes: 0)),
-            "Shuffle the words of the source, and your memory is shuffled in the same way. What tells the first word from the last?",
+            "Shuffle the words of the source, and your memory is shuffled in the same way. What"
+            " tells the first word from the last?",
         ),
         Misconception(
             "only the source needs positions",
@@ -1064,7 +1255,8 @@ TRANSFORMER = Exercise(
         Misconception(
             "embeddings are added as they are",
             transformer_with(embed=embedder(scale=lambda d_model: 1)),
-            "Compare the size of the words with that of the positions. What happens to an embedding before they are added?",
+            "Compare the size of the words with that of the positions. What happens to an embedding"
+            " before they are added?",
         ),
         Misconception(
             "embeddings are multiplied by d_model",
@@ -1074,12 +1266,14 @@ TRANSFORMER = Exercise(
         Misconception(
             "the factor multiplies the positions, too",
             transformer_with(embed=embed_scaling_the_sum),
-            "A position's numbers lie between -1 and 1. Do yours still do so when the layers see them?",
+            "A position's numbers lie between -1 and 1. Do yours still do so when the layers see"
+            " them?",
         ),
         Misconception(
             "positions count from 1",
             transformer_with(embed=embedder(positions=positions_from_1)),
-            "What is the encoding of the first position? Chapter 2 begins to count where Python does.",
+            "What is the encoding of the first position? Chapter 2 begins to count where Python"
+            " does.",
         ),
         Misconception(
             "sines come first, then cosines",
@@ -1089,12 +1283,14 @@ TRANSFORMER = Exercise(
         Misconception(
             "single precision is enough for positions",
             transformer_with(embed=embedder(positions=positions_in_float32)),
-            "The numbers agree to seven digits. In which dtype were your positions made, and in which does the model compute?",
+            "The numbers agree to seven digits. In which dtype were your positions made, and in"
+            " which does the model compute?",
         ),
         Misconception(
             "half precision can count positions",
             transformer_with(embed=embedder(positions=positions_in_half)),
-            "Far into a text your neighbours have one and the same position. Which whole numbers can the model's dtype hold?",
+            "Far into a text your neighbours have one and the same position. Which whole numbers"
+            " can the model's dtype hold?",
         ),
         Misconception(
             "512 positions are enough",
@@ -1109,33 +1305,38 @@ TRANSFORMER = Exercise(
         Misconception(
             "the decoder may look at the source's padding",
             transformer_with(memory_mask=lambda self, tgt, src: None),
-            "The memory is right, but padding of the source gets weight when the decoder reads it. What is `src` good for in `decode`?",
+            "The memory is right, but padding of the source gets weight when the decoder reads it."
+            " What is `src` good for in `decode`?",
         ),
         Misconception(
             "the decoder reads the memory under the target's mask",
             transformer_with(decode=decode_under(Pieces.target_mask)),
-            "The cross-attention has a row for each word of the target and a column for each word of the source. Whose padding should "
-            "its mask know?",
+            "The cross-attention has a row for each word of the target and a column for each word"
+            " of the source. Whose padding should its mask know?",
         ),
         Misconception(
             "cross-attention hides the padding of the target",
             transformer_with(decode=decode_under(lambda self, tgt: padding_mask(tgt, self.pad_id))),
-            "The cross-attention has a column for each word of the source. Whose padding should its mask know?",
+            "The cross-attention has a column for each word of the source. Whose padding should its"
+            " mask know?",
         ),
         Misconception(
             "in the target only the future is hidden",
             transformer_with(target_mask=lambda self, tgt: causal_mask(tgt.shape[1])),
-            "Right where there is no padding in the target. Two things must be hidden from a word there; you hide one.",
+            "Right where there is no padding in the target. Two things must be hidden from a word"
+            " there; you hide one.",
         ),
         Misconception(
             "the decoder's words see the future",
             transformer_with(target_mask=lambda self, tgt: padding_mask(tgt, self.pad_id)),
-            "Change a word of the target, and your results before it move. The decoder must write word by word: what may a word see?",
+            "Change a word of the target, and your results before it move. The decoder must write"
+            " word by word: what may a word see?",
         ),
         Misconception(
             "the encoder may not look ahead either",
             transformer_with(source_mask=lambda self, src: decoder_mask(src, self.pad_id)),
-            "The whole source is known from the start. Why should one of its words not look at the next?",
+            "The whole source is known from the start. Why should one of its words not look at the"
+            " next?",
         ),
         Misconception(
             "padding is 0",
@@ -1144,12 +1345,14 @@ TRANSFORMER = Exercise(
                 memory_mask=lambda self, tgt, src: padding_mask(src),
                 target_mask=lambda self, tgt: decoder_mask(tgt),
             ),
-            "Right as long as padding is 0. What has become of the argument that says which id it has?",
+            "Right as long as padding is 0. What has become of the argument that says which id it"
+            " has?",
         ),
         Misconception(
             "decode returns logits",
             transformer_with(decode=decode_into_logits, forward=forward_of_logits),
-            "Your `forward` is right. What should `decode` return: a vector for each position, or scores for each word?",
+            "Your `forward` is right. What should `decode` return: a vector for each position, or"
+            " scores for each word?",
         ),
         Misconception(
             "the result are probabilities",
@@ -1159,22 +1362,26 @@ TRANSFORMER = Exercise(
         Misconception(
             "the result are log-probabilities",
             transformer_with(forward=forward_in_log_probabilities),
-            "Your results differ from the right ones by one number for each row. What did you do after the last linear layer?",
+            "Your results differ from the right ones by one number for each row. What did you do"
+            " after the last linear layer?",
         ),
         Misconception(
             "the decoder's vectors are the result",
             transformer_with(forward=forward_without_generator),
-            "Your result has as many numbers at a position as the model is wide. How many words could come next?",
+            "Your result has as many numbers at a position as the model is wide. How many words"
+            " could come next?",
         ),
         Misconception(
             "only the last position counts",
             transformer_with(forward=forward_at_the_last_position),
-            "In training every position of the target predicts its next word. How many positions has your result?",
+            "In training every position of the target predicts its next word. How many positions"
+            " has your result?",
         ),
         Misconception(
             "decode encodes the source itself",
             transformer_with(decode=decode_reading_the_source_again),
-            "Your `forward` is right, and `decode` does not heed its second argument. What is the memory for?",
+            "Your `forward` is right, and `decode` does not heed its second argument. What is the"
+            " memory for?",
         ),
         Misconception(
             "one embedding serves both languages",
@@ -1184,7 +1391,8 @@ TRANSFORMER = Exercise(
         Misconception(
             "no norm is needed after the stacks",
             WithoutFinalNorms,
-            "Right for post-norm. In pre-norm, has anything normalised the sum that leaves the last layer?",
+            "Right for post-norm. In pre-norm, has anything normalised the sum that leaves the last"
+            " layer?",
         ),
         Misconception(
             "the norms after the stacks are there, but not used",
@@ -1204,17 +1412,20 @@ TRANSFORMER = Exercise(
         Misconception(
             "a stack is one layer, many times",
             WithOneLayerManyTimes,
-            "Do your layers learn different things? Ask Python whether the first one `is` the second one.",
+            "Do your layers learn different things? Ask Python whether the first one `is` the"
+            " second one.",
         ),
         Misconception(
             "each layer starts from the words again",
             WithLayersSideBySide,
-            "Right for one layer. What does your second layer get: what the first one made, or what the first one got?",
+            "Right for one layer. What does your second layer get: what the first one made, or what"
+            " the first one got?",
         ),
         Misconception(
             "the generator needs no bias",
             WithoutGeneratorBias,
-            "A linear layer may add something to its products. Compare the parameters of your last layer with the docstring.",
+            "A linear layer may add something to its products. Compare the parameters of your last"
+            " layer with the docstring.",
         ),
         Misconception(
             "norm_first is for the final norms alone",
@@ -1224,7 +1435,8 @@ TRANSFORMER = Exercise(
         Misconception(
             "the sum of words and positions is not dropped",
             transformer_with(embed=embed_without_dropout),
-            "The layers drop what they should. What should happen to the sum of embeddings and positions before the first layer?",
+            "The layers drop what they should. What should happen to the sum of embeddings and"
+            " positions before the first layer?",
         ),
         Misconception(
             "words are dropped, positions are not",
@@ -1242,7 +1454,12 @@ TRANSFORMER = Exercise(
             "Before the first layer you drop what you should. Which arguments do the layers get?",
         ),
     ),
-    alternatives=(transformer_with(), InlineTransformer, TransformerWithAGrowingTable, TransformerOfCopies),
+    alternatives=(
+        transformer_with(),
+        InlineTransformer,
+        TransformerWithAGrowingTable,
+        TransformerOfCopies,
+    ),
     shortcuts=(
         "Transformer",
         "TransformerEncoder",
@@ -1252,7 +1469,8 @@ TRANSFORMER = Exercise(
     ),
 )
 
-# --- greedy_decode ---------------------------------------------------------------------------------------------------
+# --- greedy_decode
+# ---------------------------------------------------------------------------------------------------
 
 EOS, FIRST_WORD = 2, 4
 
@@ -1261,7 +1479,8 @@ def script_case(lengths, width=None, train=False, eos_id=EOS, **arguments):
     """Make the inputs of a case: what a model wants to write, row by row.
 
     Args:
-        lengths: how many ids each row has before it ends, `eos_id` counted; 0 for a row that never ends.
+        lengths: how many ids each row has before it ends, `eos_id` counted; 0 for a row that never
+            ends.
         width: columns of the script; behind a row's end stand words that nobody should see.
         arguments: further ones of `greedy_decode`.
     """
@@ -1272,10 +1491,16 @@ def script_case(lengths, width=None, train=False, eos_id=EOS, **arguments):
             if length:
                 script[row, length - 1] = eos_id
         src = words(rng, len(lengths), 3, vocab_size=9)
-        src[:, 0] = torch.arange(FIRST_WORD, FIRST_WORD + len(lengths))  # tells the model which row it is
+        src[:, 0] = torch.arange(
+            FIRST_WORD, FIRST_WORD + len(lengths)
+        )  # tells the model which row it is
         told = {"model": {"script": script, "train": train}, "src": src, **arguments}
         if eos_id != EOS or "bos_id" in arguments:
-            told |= {"max_len": arguments.get("max_len", 64), "bos_id": arguments.get("bos_id", 1), "eos_id": eos_id}
+            told |= {
+                "max_len": arguments.get("max_len", 64),
+                "bos_id": arguments.get("bos_id", 1),
+                "eos_id": eos_id,
+            }
         return told
 
     return inputs
@@ -1332,7 +1557,9 @@ def greedy_until_max_len(model, src, max_len=64, bos_id=1, eos_id=2):
 
 
 def greedy_by_forward(model, src, max_len=64, bos_id=1, eos_id=2):
-    """Asks the whole model each time, in inference mode, into a tensor of full length that is cut at the end."""
+    """Asks the whole model each time, in inference mode, into a tensor of full length that is cut
+    at the end.
+    """
     mode = model.training
     model.train(False)
     with torch.inference_mode():
@@ -1359,7 +1586,9 @@ def greedy_without_ended_rows(model, src, max_len=64, bos_id=1, eos_id=2):
         part = src[running]
         ids = torch.tensor([rows[i] for i in running])
         hidden = model.decode(ids, model.encode(part), part)
-        for i, word in zip(running, model.generator(hidden)[:, -1].argmax(-1).tolist(), strict=True):
+        for i, word in zip(
+            running, model.generator(hidden)[:, -1].argmax(-1).tolist(), strict=True
+        ):
             rows[i].append(word)
         running = [i for i in running if rows[i][-1] != eos_id]
     if mode:
@@ -1388,35 +1617,75 @@ GREEDY = Exercise(
     reference=reference.greedy_decode,
     cases=(
         Case("one sentence", script_case([4]), probe=decoded, weight=2),
-        Case("two sentences that end at different times", script_case([3, 5]), probe=decoded, weight=2),
+        Case(
+            "two sentences that end at different times",
+            script_case([3, 5]),
+            probe=decoded,
+            weight=2,
+        ),
         Case("the longer one first", script_case([6, 2]), probe=decoded),
         Case("three that end together", script_case([3, 3, 3]), probe=decoded),
-        Case("a model in train mode comes back in train mode", script_case([2, 4], train=True), probe=decoded),
-        Case("max_len cuts a sentence that goes on", script_case([6, 0], 8, max_len=4), probe=decoded),
+        Case(
+            "a model in train mode comes back in train mode",
+            script_case([2, 4], train=True),
+            probe=decoded,
+        ),
+        Case(
+            "max_len cuts a sentence that goes on", script_case([6, 0], 8, max_len=4), probe=decoded
+        ),
         Case("max_len reached just with the end", script_case([4, 2], max_len=5), probe=decoded),
-        Case("max_len=1 leaves room for the beginning alone", script_case([3, 3], max_len=1), probe=decoded),
-        Case("other ids for beginning and end", script_case([4, 2], eos_id=1, bos_id=3), probe=decoded),
+        Case(
+            "max_len=1 leaves room for the beginning alone",
+            script_case([3, 3], max_len=1),
+            probe=decoded,
+        ),
+        Case(
+            "other ids for beginning and end",
+            script_case([4, 2], eos_id=1, bos_id=3),
+            probe=decoded,
+        ),
         Case("many sentences", lengths_in_any_order, probe=decoded, visible=False, weight=2),
-        Case("a sentence that ends at once beside a long one", script_case([1, 7]), probe=decoded, visible=False),
-        Case("none ends", script_case([0, 0], 9, max_len=7, train=True), probe=decoded, visible=False),
+        Case(
+            "a sentence that ends at once beside a long one",
+            script_case([1, 7]),
+            probe=decoded,
+            visible=False,
+        ),
+        Case(
+            "none ends", script_case([0, 0], 9, max_len=7, train=True), probe=decoded, visible=False
+        ),
         Case("max_len=2", script_case([3, 1], max_len=2), probe=decoded, visible=False),
         Case("64 ids by default", script_case([0, 5], 80), probe=decoded, visible=False),
-        Case("max_len=1 for one sentence", script_case([3], max_len=1, train=True), probe=decoded, visible=False),
         Case(
-            "an end that is also the highest id", script_case([3, 5], eos_id=9, bos_id=2), probe=decoded, visible=False
+            "max_len=1 for one sentence",
+            script_case([3], max_len=1, train=True),
+            probe=decoded,
+            visible=False,
         ),
-        Case("train mode, one sentence", script_case([5], train=True), probe=decoded, visible=False),
+        Case(
+            "an end that is also the highest id",
+            script_case([3, 5], eos_id=9, bos_id=2),
+            probe=decoded,
+            visible=False,
+        ),
+        Case(
+            "train mode, one sentence", script_case([5], train=True), probe=decoded, visible=False
+        ),
     ),
     misconceptions=(
         Misconception(
             "the first end ends all",
             greedy_with(enough=lambda ids, ended: bool(ended.any())),
-            "One sentence has ended, and another still goes on. How many must have ended before you stop?",
+            "One sentence has ended, and another still goes on. How many must have ended before you"
+            " stop?",
         ),
         Misconception(
             "all sentences must end at the same step",
-            greedy_with(enough=lambda ids, ended: ids.shape[1] > 1 and bool((ids[:, -1] == EOS).all())),
-            "Your loop goes on after every sentence has ended. Does it remember a sentence that ended some steps ago?",
+            greedy_with(
+                enough=lambda ids, ended: ids.shape[1] > 1 and bool((ids[:, -1] == EOS).all())
+            ),
+            "Your loop goes on after every sentence has ended. Does it remember a sentence that"
+            " ended some steps ago?",
         ),
         Misconception(
             "the result always has max_len columns",
@@ -1436,7 +1705,8 @@ GREEDY = Exercise(
         Misconception(
             "an ended sentence goes on",
             greedy_with(filler=None),
-            "After its end a sentence still gets words. What should stand in a row that has ended, while others go on?",
+            "After its end a sentence still gets words. What should stand in a row that has ended,"
+            " while others go on?",
         ),
         Misconception(
             "an ended sentence is filled with ends",
@@ -1466,22 +1736,26 @@ GREEDY = Exercise(
         Misconception(
             "the next word stands at the first position",
             greedy_with(hidden_at=lambda hidden: hidden[:, 0]),
-            "You write the same word again and again. Which position of the decoder knows all the words so far?",
+            "You write the same word again and again. Which position of the decoder knows all the"
+            " words so far?",
         ),
         Misconception(
             "the decoder needs the last word alone",
             greedy_with(seen=lambda ids: ids[:, -1:]),
-            "The first word is right, and the next ones are not. What does the decoder get to see of what it has written?",
+            "The first word is right, and the next ones are not. What does the decoder get to see"
+            " of what it has written?",
         ),
         Misconception(
             "the decoder's vectors are scores",
             greedy_with(words_of=lambda model, hidden: hidden.argmax(dim=-1)),
-            "How many numbers does the decoder return at a position, and how many words are there? One part of the model is not used.",
+            "How many numbers does the decoder return at a position, and how many words are there?"
+            " One part of the model is not used.",
         ),
         Misconception(
             "the model stays in eval mode",
             greedy_with(leave=lambda model, was_training: model.eval()),
-            "Whoever calls you in the middle of training goes on with the model. Which mode did it come in?",
+            "Whoever calls you in the middle of training goes on with the model. Which mode did it"
+            " come in?",
         ),
         Misconception(
             "the model always goes back to train mode",
@@ -1491,12 +1765,14 @@ GREEDY = Exercise(
         Misconception(
             "the mode does not matter",
             greedy_with(evaluate=False),
-            "In train mode dropout is on, and the same sentence would be translated otherwise each time.",
+            "In train mode dropout is on, and the same sentence would be translated otherwise each"
+            " time.",
         ),
         Misconception(
             "gradients do no harm",
             greedy_with(remember=torch.enable_grad),
-            "Nobody will go back through these steps, and still every one of them is remembered for it.",
+            "Nobody will go back through these steps, and still every one of them is remembered"
+            " for it.",
         ),
     ),
     alternatives=(

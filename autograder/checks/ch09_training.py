@@ -1,9 +1,11 @@
 """Checks of `ch09_training`.
 
-No model is trained here: a small one, made of weights that the case holds, stands in for it, and a table for what a model would say (see
-`autograder.shared.probes`). Inputs of searches are drawn again until the right answer is clear, and until the wrong ones that a case is there
-for answer otherwise. The contract leaves open, and so nothing here asks: what an impossible extension, of log-probability -inf, may still
-become where nothing else is left; how often a model is asked; and gradients after a step.
+No model is trained here: a small one, made of weights that the case holds, stands in for it, and a
+table for what a model would say (see `autograder.shared.probes`). Inputs of searches are drawn
+again until the right answer is clear, and until the wrong ones that a case is there for answer
+otherwise. The contract leaves open, and so nothing here asks: what an impossible extension, of
+log-probability -inf, may still become where nothing else is left; how often a model is asked; and
+gradients after a step.
 """
 
 import heapq
@@ -34,7 +36,8 @@ from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
 
 BOS, EOS, FIRST_WORD = 1, 2, 4
 
-# --- teacher_forcing_pair --------------------------------------------------------------------------------------------
+# --- teacher_forcing_pair
+# --------------------------------------------------------------------------------------------
 
 
 def targets(rng, lengths, vocab_size=12):
@@ -115,7 +118,10 @@ def pair_in_place(target_ids):
 
 def pair_by_narrow(target_ids):
     length = target_ids.size(1) - 1
-    return target_ids.narrow(1, 0, length).contiguous(), target_ids.narrow(1, 1, length).contiguous()
+    return (
+        target_ids.narrow(1, 0, length).contiguous(),
+        target_ids.narrow(1, 1, length).contiguous(),
+    )
 
 
 def pair_by_index(target_ids):
@@ -149,9 +155,21 @@ PAIR = Exercise(
         Case("two ids in each row", two_columns, visible=False),
         Case("one long sentence", batch_of([17]), visible=False),
         Case("small ids of 32 bits", batch_of([4, 1, 2], torch.int32), visible=False),
-        Case("ids that do not lie side by side", batch_of([4, 2]), probe=returned_for_views, visible=False),
-        Case("the result lies where the ids lie", batch_of([2, 3]), probe=device_kept, visible=False),
-        Case("a batch of target ids stays as it was", batch_of([3, 2, 4]), probe=arguments_after, visible=False),
+        Case(
+            "ids that do not lie side by side",
+            batch_of([4, 2]),
+            probe=returned_for_views,
+            visible=False,
+        ),
+        Case(
+            "the result lies where the ids lie", batch_of([2, 3]), probe=device_kept, visible=False
+        ),
+        Case(
+            "a batch of target ids stays as it was",
+            batch_of([3, 2, 4]),
+            probe=arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
@@ -162,27 +180,32 @@ PAIR = Exercise(
         Misconception(
             "the decoder should say what it reads",
             pair_of_the_same,
-            "At each position your decoder reads the very word that it is asked for. What should it say after `<bos>`?",
+            "At each position your decoder reads the very word that it is asked for. What should it"
+            " say after `<bos>`?",
         ),
         Misconception(
             "the decoder reads the whole sentence",
             pair_whole_input,
-            "Your two results differ in length. After the last word there is nothing left to predict: who needs to read it?",
+            "Your two results differ in length. After the last word there is nothing left to"
+            " predict: who needs to read it?",
         ),
         Misconception(
             "nothing need be cut",
             pair_whole,
-            "Both of your results are the whole sentence. Which question does each position ask, and what is the answer?",
+            "Both of your results are the whole sentence. Which question does each position ask,"
+            " and what is the answer?",
         ),
         Misconception(
             "rows are positions",
             pair_of_rows,
-            "You cut off a sentence of the batch. Along which axis do the words of a sentence stand?",
+            "You cut off a sentence of the batch. Along which axis do the words of a sentence"
+            " stand?",
         ),
         Misconception(
             "what leaves in front comes back behind",
             pair_rolled,
-            "In your second result the first word stands behind the last one. How many questions does a sentence of `seq_len` ids ask?",
+            "In your second result the first word stands behind the last one. How many questions"
+            " does a sentence of `seq_len` ids ask?",
         ),
         Misconception(
             "the end need not be said",
@@ -192,12 +215,14 @@ PAIR = Exercise(
         Misconception(
             "the word after the next one is asked for",
             pair_two_apart,
-            "Between what your decoder reads and what it should say a word is left out. How many columns does each result lose?",
+            "Between what your decoder reads and what it should say a word is left out. How many"
+            " columns does each result lose?",
         ),
         Misconception(
             "the decoder must not read the end",
             pair_without_the_end,
-            "In short sentences you replaced the end. The loss overlooks what follows it; the ids may stay as they are.",
+            "In short sentences you replaced the end. The loss overlooks what follows it; the ids"
+            " may stay as they are.",
         ),
         Misconception(
             "tensors hold floating numbers",
@@ -218,20 +243,26 @@ PAIR = Exercise(
     alternatives=(pair_by_narrow, pair_by_index, pair_by_rows, pair_by_columns),
 )
 
-# --- label_smoothed_loss ---------------------------------------------------------------------------------------------
+# --- label_smoothed_loss
+# ---------------------------------------------------------------------------------------------
 
 
-def loss_case(lengths=(3, 2), vocab_size=6, pad_id=None, dtype=torch.float64, scale=1.5, **arguments):
+def loss_case(
+    lengths=(3, 2), vocab_size=6, pad_id=None, dtype=torch.float64, scale=1.5, **arguments
+):
     """Make the inputs of a case: logits, and targets of which some are padding.
 
     Args:
         lengths: targets of each sentence that are words.
-        pad_id: given by position where it is not None; then 0 is a word like others, and among the targets.
+        pad_id: given by position where it is not None; then 0 is a word like others, and among the
+            targets.
         arguments: `smoothing`.
     """
 
     def inputs(rng):
-        expected = padded(rng, rng.permutation(lengths).tolist(), max(lengths) + 1, vocab_size, pad_id or 0)
+        expected = padded(
+            rng, rng.permutation(lengths).tolist(), max(lengths) + 1, vocab_size, pad_id or 0
+        )
         if pad_id is not None:
             expected[:, 0] = torch.where(expected[:, 0] == pad_id, expected[:, 0], 0)
         logits = normal(rng, *expected.shape, vocab_size, dtype=dtype, scale=scale)
@@ -248,7 +279,10 @@ def every_target_a_word(rng):
 
 
 def nothing_but_padding(rng):
-    return {"logits": normal(rng, 2, 3, 5, dtype=torch.float64), "targets": torch.zeros(2, 3, dtype=torch.int64)}
+    return {
+        "logits": normal(rng, 2, 3, 5, dtype=torch.float64),
+        "targets": torch.zeros(2, 3, dtype=torch.int64),
+    }
 
 
 def huge(offset, scale, **arguments):
@@ -268,7 +302,9 @@ def distribution(targets, vocab_size, dtype, smoothing):
     Returns:
         (batch, tgt_len, vocab_size).
     """
-    return (1 - smoothing) * functional.one_hot(targets, vocab_size).to(dtype) + smoothing / vocab_size
+    return (1 - smoothing) * functional.one_hot(targets, vocab_size).to(
+        dtype
+    ) + smoothing / vocab_size
 
 
 def loss_with(
@@ -345,7 +381,9 @@ def loss_constant_without_words(logits, targets, pad_id=0, smoothing=0.1):
 
 
 def loss_by_view(logits, targets, pad_id=0, smoothing=0.1):
-    return label_smoothed_loss(logits.view(1, -1, logits.shape[-1]), targets.view(1, -1), pad_id, smoothing)
+    return label_smoothed_loss(
+        logits.view(1, -1, logits.shape[-1]), targets.view(1, -1), pad_id, smoothing
+    )
 
 
 def loss_shifted(logits, targets, pad_id=0, smoothing=0.1):
@@ -353,7 +391,10 @@ def loss_shifted(logits, targets, pad_id=0, smoothing=0.1):
 
 
 def loss_of_each_sentence(logits, targets, pad_id=0, smoothing=0.1):
-    each = [label_smoothed_loss(*row, pad_id, smoothing) for row in zip(logits[:, None], targets[:, None], strict=True)]
+    each = [
+        label_smoothed_loss(*row, pad_id, smoothing)
+        for row in zip(logits[:, None], targets[:, None], strict=True)
+    ]
     return torch.stack(each).mean()
 
 
@@ -394,7 +435,9 @@ def loss_by_loops(logits, targets, pad_id=0, smoothing=0.1):
         for scores, answer in zip(row, answers, strict=True):
             if answer != pad_id:
                 log_p = nn.LogSoftmax(dim=-1)(scores)
-                terms.append(-(1 - smoothing) * log_p[answer] - smoothing * log_p.sum() / log_p.numel())
+                terms.append(
+                    -(1 - smoothing) * log_p[answer] - smoothing * log_p.sum() / log_p.numel()
+                )
     return sum(terms) / len(terms) if terms else 0 * logits.sum()
 
 
@@ -427,25 +470,54 @@ LOSS = Exercise(
         Case("the arguments stay as they were", loss_case((1, 2)), probe=arguments_after),
         Case("a larger batch", loss_case((5, 1, 3, 4), 9), visible=False, weight=2),
         Case("much smoothing", loss_case((2, 4, 1), 8, smoothing=0.7), visible=False, weight=2),
-        Case("another id of padding, among words", loss_case((4, 2, 1), 9, pad_id=5, smoothing=0.2), visible=False),
-        Case("the last id is padding", loss_case((2, 3), 7, pad_id=6, smoothing=0.1), visible=False),
+        Case(
+            "another id of padding, among words",
+            loss_case((4, 2, 1), 9, pad_id=5, smoothing=0.2),
+            visible=False,
+        ),
+        Case(
+            "the last id is padding", loss_case((2, 3), 7, pad_id=6, smoothing=0.1), visible=False
+        ),
         Case("no smoothing, a larger batch", loss_case((3, 4, 2), 7, smoothing=0.0), visible=False),
         Case("logits hundreds apart", huge(-3000, 400, smoothing=0.2), visible=False),
         Case("one sentence without padding's place", every_target_a_word, visible=False),
         Case("padding alone costs nothing", nothing_but_padding, visible=False),
-        Case("gradients with smoothing", loss_case((3, 1), 6, pad_id=4, smoothing=0.3), probe=gradients, visible=False),
-        Case("padding alone has gradients of 0", nothing_but_padding, probe=gradients, visible=False),
-        Case("other tensors not in one piece", loss_case((1, 3), 5), probe=returned_for_views, visible=False),
+        Case(
+            "gradients with smoothing",
+            loss_case((3, 1), 6, pad_id=4, smoothing=0.3),
+            probe=gradients,
+            visible=False,
+        ),
+        Case(
+            "padding alone has gradients of 0", nothing_but_padding, probe=gradients, visible=False
+        ),
+        Case(
+            "other tensors not in one piece",
+            loss_case((1, 3), 5),
+            probe=returned_for_views,
+            visible=False,
+        ),
         Case("float32, another shape", loss_case((2, 2, 4), 5, dtype=torch.float32), visible=False),
         Case("bfloat16 stays bfloat16", loss_case((2, 3), dtype=torch.bfloat16), visible=False),
-        Case("the result lies where the logits lie", loss_case((2, 3)), probe=device_kept, visible=False),
-        Case("both arguments stay as they were", loss_case((2, 1)), probe=arguments_after, visible=False),
+        Case(
+            "the result lies where the logits lie",
+            loss_case((2, 3)),
+            probe=device_kept,
+            visible=False,
+        ),
+        Case(
+            "both arguments stay as they were",
+            loss_case((2, 1)),
+            probe=arguments_after,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
             "labels need no smoothing",
             loss_with(smooth=lambda smoothing: 0.0),
-            "Right with smoothing=0. What should a model lose that gives the target all of the probability?",
+            "Right with smoothing=0. What should a model lose that gives the target all of the"
+            " probability?",
         ),
         Misconception(
             "smoothing is always 0.1",
@@ -455,37 +527,44 @@ LOSS = Exercise(
         Misconception(
             "the smoothing goes to the target",
             loss_with(wanted=smoothing_for_the_target),
-            "With little smoothing your loss hardly heeds the target. Which part of the probability stays with it?",
+            "With little smoothing your loss hardly heeds the target. Which part of the probability"
+            " stays with it?",
         ),
         Misconception(
             "the smoothing goes to the other words",
             loss_with(wanted=among_the_others),
-            "Over how many words do you spread the smoothing? Look whether the target is one of them.",
+            "Over how many words do you spread the smoothing? Look whether the target is one of"
+            " them.",
         ),
         Misconception(
             "the target gets no share of the smoothing",
             loss_with(wanted=target_without_its_share),
-            "Add up the probabilities that you ask for: they should make 1. Does the target get a share of what is spread?",
+            "Add up the probabilities that you ask for: they should make 1. Does the target get a"
+            " share of what is spread?",
         ),
         Misconception(
             "the target keeps all",
             loss_with(wanted=target_keeps_all),
-            "Add up the probabilities that you ask for: they should make 1. What does the target give away?",
+            "Add up the probabilities that you ask for: they should make 1. What does the target"
+            " give away?",
         ),
         Misconception(
             "what is spread is not counted",
             loss_without_the_uniform_part,
-            "The part of the target is right. Who pays for the words over which the smoothing is spread?",
+            "The part of the target is right. Who pays for the words over which the smoothing is"
+            " spread?",
         ),
         Misconception(
             "padding gets nothing of the smoothing",
             loss_with(wanted=nothing_for_padding),
-            "Over how many words do you spread the smoothing? `<pad>` has a column in the logits like every other.",
+            "Over how many words do you spread the smoothing? `<pad>` has a column in the logits"
+            " like every other.",
         ),
         Misconception(
             "neither padding nor the target gets any of the smoothing",
             loss_with(wanted=nothing_for_padding_nor_target),
-            "Over how many words do you spread the smoothing? The statement says all of them, and some implementations leave out two.",
+            "Over how many words do you spread the smoothing? The statement says all of them, and"
+            " some implementations leave out two.",
         ),
         Misconception(
             "padding counts as a target",
@@ -495,12 +574,14 @@ LOSS = Exercise(
         Misconception(
             "the mean goes over all positions",
             loss_with(divisor=lambda words, losses: losses.numel()),
-            "Padding adds nothing to your sum, and is still counted. By how many positions do you divide?",
+            "Padding adds nothing to your sum, and is still counted. By how many positions do you"
+            " divide?",
         ),
         Misconception(
             "padding is 0",
             loss_with(pad=lambda pad_id: 0),
-            "Right as long as padding is 0. What has become of the argument that says which id it has?",
+            "Right as long as padding is 0. What has become of the argument that says which id it"
+            " has?",
         ),
         Misconception(
             "a sum is as good as a mean",
@@ -510,7 +591,8 @@ LOSS = Exercise(
         Misconception(
             "each sentence has a mean of its own",
             loss_of_each_sentence,
-            "Every word counts the same, whether its sentence is long or short. Over what do you take the first mean?",
+            "Every word counts the same, whether its sentence is long or short. Over what do you"
+            " take the first mean?",
         ),
         Misconception(
             "one loss for each position",
@@ -520,7 +602,8 @@ LOSS = Exercise(
         Misconception(
             "a loss has no sign",
             loss_with(finish=lambda loss, logits: -loss),
-            "Logarithms of probabilities are negative, and a loss should not be. What is the sign in front of the sum?",
+            "Logarithms of probabilities are negative, and a loss should not be. What is the sign"
+            " in front of the sum?",
         ),
         Misconception(
             "logits are probabilities already",
@@ -530,49 +613,58 @@ LOSS = Exercise(
         Misconception(
             "a softmax goes along the sentence",
             loss_with(log_probs=lambda logits: logits.log_softmax(dim=1)),
-            "Add up the probabilities of all words at one position: they should make 1. Along which axis do yours?",
+            "Add up the probabilities of all words at one position: they should make 1. Along which"
+            " axis do yours?",
         ),
         Misconception(
             "the logarithm may follow later",
             loss_with(log_probs=lambda logits: logits.softmax(dim=-1).log()),
-            "For logits far apart a softmax rounds to 0, and what is the logarithm of that? Which function does both at once?",
+            "For logits far apart a softmax rounds to 0, and what is the logarithm of that? Which"
+            " function does both at once?",
         ),
         Misconception(
             "exponentials stay small",
-            loss_with(log_probs=lambda logits: (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()),
-            "How large may a number be before its exponential overflows? Which function of PyTorch takes care of that?",
+            loss_with(
+                log_probs=lambda logits: (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
+            ),
+            "How large may a number be before its exponential overflows? Which function of PyTorch"
+            " takes care of that?",
         ),
         Misconception(
             "the loss is the distance to the smoothed labels",
             loss_kl,
-            "You are off by the same amount whatever the logits are: the entropy of the labels. Which of cross-entropy and KL "
-            "divergence is asked for?",
+            "You are off by the same amount whatever the logits are: the entropy of the labels."
+            " Which of cross-entropy and KL divergence is asked for?",
         ),
         Misconception(
             "there is always a word",
             loss_nan_without_words,
-            "A mean over no position is 0 divided by 0. What should the loss of nothing but padding be?",
+            "A mean over no position is 0 divided by 0. What should the loss of nothing but"
+            " padding be?",
         ),
         Misconception(
             "a loss of 0 is a constant",
             loss_constant_without_words,
-            "A training loop calls `backward()` on whatever you return. Does your 0 know of the logits that it came from?",
+            "A training loop calls `backward()` on whatever you return. Does your 0 know of the"
+            " logits that it came from?",
         ),
         Misconception(
             "the loss shifts the targets",
             loss_shifted,
-            "The logits at a position belong to the target at the same position. Who has shifted them already?",
+            "The logits at a position belong to the target at the same position. Who has shifted"
+            " them already?",
         ),
         Misconception(
             "tensors lie in one piece",
             loss_by_view,
-            "What `teacher_forcing_pair` returns are views. Which function gives a tensor another shape even if its numbers do not lie in "
-            "one piece?",
+            "What `teacher_forcing_pair` returns are views. Which function gives a tensor another"
+            " shape even if its numbers do not lie in one piece?",
         ),
         Misconception(
             "a loss is a Python number",
             loss_with(finish=lambda loss, logits: loss.item()),
-            "Nobody can call `backward()` on a Python number. What does the docstring say about the result?",
+            "Nobody can call `backward()` on a Python number. What does the docstring say about the"
+            " result?",
         ),
         Misconception(
             "losses are float32",
@@ -590,7 +682,8 @@ LOSS = Exercise(
     shortcuts=("cross_entropy", "CrossEntropyLoss"),
 )
 
-# --- noam_rate -------------------------------------------------------------------------------------------------------
+# --- noam_rate
+# -------------------------------------------------------------------------------------------------------
 
 WIDTHS = (
     384,
@@ -656,7 +749,9 @@ def rate_by_branches(step, d_model, warmup_steps):
 
 def rate_by_numpy(step, d_model, warmup_steps):
     step = np.maximum(step, 1)
-    return np.power(float(d_model), -0.5) * np.minimum(1 / np.sqrt(step), step / np.power(warmup_steps, 1.5))
+    return np.power(float(d_model), -0.5) * np.minimum(
+        1 / np.sqrt(step), step / np.power(warmup_steps, 1.5)
+    )
 
 
 def rate_by_torch(step, d_model, warmup_steps):
@@ -677,8 +772,20 @@ NOAM = Exercise(
         Case("step 0 is treated as step 1", first_steps(0), probe=returned_number),
         Case("the first step", first_steps(1), probe=returned_number),
         Case("the highest rate", rate_case(1, 1), probe=returned_number),
-        Case("early in the warm-up", rate_case(0.01, 0.2), probe=returned_number, visible=False, weight=2),
-        Case("soon after the warm-up", rate_case(1.1, 1.4), probe=returned_number, visible=False, weight=2),
+        Case(
+            "early in the warm-up",
+            rate_case(0.01, 0.2),
+            probe=returned_number,
+            visible=False,
+            weight=2,
+        ),
+        Case(
+            "soon after the warm-up",
+            rate_case(1.1, 1.4),
+            probe=returned_number,
+            visible=False,
+            weight=2,
+        ),
         Case("long after the warm-up", rate_case(40, 900), probe=returned_number, visible=False),
         Case("before the first step", first_steps(0), probe=returned_number, visible=False),
         Case("the second step of all", first_steps(2), probe=returned_number, visible=False),
@@ -698,12 +805,14 @@ NOAM = Exercise(
         Misconception(
             "steps count from 0",
             noam_with(first=lambda step: step + 1),
-            "Your rates are those of the next step. From which number do steps count, and which one is the exception?",
+            "Your rates are those of the next step. From which number do steps count, and which one"
+            " is the exception?",
         ),
         Misconception(
             "the larger of the two counts",
             noam_with(choose=max),
-            "Your rate starts very high, falls, and then grows without end. Compute both parts for step 1: which one is meant?",
+            "Your rate starts very high, falls, and then grows without end. Compute both parts for"
+            " step 1: which one is meant?",
         ),
         Misconception(
             "the rate only rises",
@@ -713,7 +822,8 @@ NOAM = Exercise(
         Misconception(
             "the rate only falls",
             noam_with(choose=lambda falling, rising: falling),
-            "Right after the warm-up. Your first step is the largest of all; what is the warm-up for?",
+            "Right after the warm-up. Your first step is the largest of all; what is the warm-up"
+            " for?",
         ),
         Misconception(
             "after the warm-up the rate stays",
@@ -723,12 +833,14 @@ NOAM = Exercise(
         Misconception(
             "both parts have the power -0.5",
             noam_with(rising=lambda step, warmup_steps: step * warmup_steps**-0.5),
-            "At the end of the warm-up both parts should be equal. Are yours? Look at the powers once more.",
+            "At the end of the warm-up both parts should be equal. Are yours? Look at the powers"
+            " once more.",
         ),
         Misconception(
             "the power -1.5 belongs to the whole product",
             noam_with(rising=lambda step, warmup_steps: (step * warmup_steps) ** -1.5),
-            "During the warm-up the rate should rise along a line. To what does the power -1.5 belong?",
+            "During the warm-up the rate should rise along a line. To what does the power -1.5"
+            " belong?",
         ),
         Misconception(
             "wide models take large steps",
@@ -738,17 +850,20 @@ NOAM = Exercise(
         Misconception(
             "a minus binds before a power and a division",
             noam_with(factor=lambda d_model: d_model**-1 / 2),
-            "The shape of your curve is right, and a factor is wrong. In which order does Python work through a power and a division?",
+            "The shape of your curve is right, and a factor is wrong. In which order does Python"
+            " work through a power and a division?",
         ),
         Misconception(
             "the width plays no part",
             noam_with(factor=lambda d_model: 1.0),
-            "The shape of your curve is right, and its height is wrong. Which argument is not used?",
+            "The shape of your curve is right, and its height is wrong. Which argument is not"
+            " used?",
         ),
         Misconception(
             "the width is 512",
             noam_with(factor=lambda d_model: 512**-0.5),
-            "Right for a d_model of 512. Is a number written in your code that should be an argument?",
+            "Right for a d_model of 512. Is a number written in your code that should be an"
+            " argument?",
         ),
         Misconception(
             "the warm-up takes 4000 steps",
@@ -758,18 +873,21 @@ NOAM = Exercise(
         Misconception(
             "the highest rate is 1",
             rate_up_to_1,
-            "Your curve has the right shape and the height 1. The formula gives the rate itself, not a factor for it.",
+            "Your curve has the right shape and the height 1. The formula gives the rate itself,"
+            " not a factor for it.",
         ),
         Misconception(
             "a tensor is a number",
             rate_as_tensor,
-            "The number is right, and its type is not. Which method makes a Python number of a tensor?",
+            "The number is right, and its type is not. Which method makes a Python number of a"
+            " tensor?",
         ),
     ),
     alternatives=(noam_with(), rate_by_branches, rate_by_numpy, rate_by_torch, rate_by_the_peak),
 )
 
-# --- train_step ------------------------------------------------------------------------------------------------------
+# --- train_step
+# ------------------------------------------------------------------------------------------------------
 
 SIZES = {
     "src_embedding.weight": (7, 3),
@@ -793,15 +911,19 @@ def step_case(
     """Make the inputs of a case: a small model, its optimizer, and a batch.
 
     Args:
-        lengths: words of each target; the sources have as many, one after the other the other way round.
-        dropout, train, old_gradients: of the model; see `autograder.shared.probes.small_translator`.
+        lengths: words of each target; the sources have as many, one after the other the other way
+            round.
+        dropout, train, old_gradients: of the model; see
+            `autograder.shared.probes.small_translator`.
         size: of its weights.
         longer_than: a length below that of all gradients together.
         arguments: `smoothing` and `max_norm`, both or none.
     """
 
     def draw(rng):
-        drawn = {name: size * each for name, each in weights(rng, list(SIZES.items()), dtype).items()}
+        drawn = {
+            name: size * each for name, each in weights(rng, list(SIZES.items()), dtype).items()
+        }
         model = {"stand_in": "translator", "weights": drawn, "dropout": dropout, "train": train}
         lr = 0.5 if optimizer == "SGD" else 0.01
         return {
@@ -958,7 +1080,9 @@ def step_by_hand(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
 
 
 def step_by_parts(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
-    """The model's parts one by one, gradients by `torch.autograd.grad`, cleared again at the end."""
+    """The model's parts one by one, gradients by `torch.autograd.grad`, cleared again at the
+    end.
+    """
     model.train()
     pair = teacher_forcing_pair(tgt)
     logits = model.generator(model.decode(pair[0], model.encode(src), src))
@@ -975,7 +1099,9 @@ def step_by_parts(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
 
 
 def step_by_closure(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
-    """All of it inside of a closure, which the optimizer calls; clears gradients to zeros, and predicts all positions at once."""
+    """All of it inside of a closure, which the optimizer calls; clears gradients to zeros, and
+    predicts all positions at once.
+    """
     model.train()
 
     def closure():
@@ -984,7 +1110,9 @@ def step_by_closure(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
         loss = label_smoothed_loss(logits, tgt[:, 1:], 0, smoothing)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(
-            [each for group in optimizer.param_groups for each in group["params"]], max_norm, norm_type=2
+            [each for group in optimizer.param_groups for each in group["params"]],
+            max_norm,
+            norm_type=2,
         )
         return loss
 
@@ -1006,10 +1134,15 @@ TRAIN = Exercise(
             probe=updated,
         ),
         Case(
-            "gradients of an earlier step do not count", step_case((2, 2), old_gradients=True), probe=updated, weight=2
+            "gradients of an earlier step do not count",
+            step_case((2, 2), old_gradients=True),
+            probe=updated,
+            weight=2,
         ),
         Case(
-            "a model in eval mode is switched to train mode", step_case((2, 1), dropout=1.0, train=False), probe=updated
+            "a model in eval mode is switched to train mode",
+            step_case((2, 1), dropout=1.0, train=False),
+            probe=updated,
         ),
         Case("without smoothing", step_case((2, 3), smoothing=0.0, max_norm=2.0), probe=updated),
         Case("AdamW", step_case((3, 1), "AdamW", old_gradients=True), probe=updated),
@@ -1022,43 +1155,79 @@ TRAIN = Exercise(
         ),
         Case(
             "a larger batch, clipped",
-            step_case((2, 5, 1), size=2.0, longer_than=0.3, smoothing=0.2, max_norm=0.05, old_gradients=True),
+            step_case(
+                (2, 5, 1),
+                size=2.0,
+                longer_than=0.3,
+                smoothing=0.2,
+                max_norm=0.05,
+                old_gradients=True,
+            ),
             probe=updated,
             visible=False,
             weight=2,
         ),
-        Case("one sentence", step_case((4,), smoothing=0.1, max_norm=40.0), probe=updated, visible=False),
+        Case(
+            "one sentence",
+            step_case((4,), smoothing=0.1, max_norm=40.0),
+            probe=updated,
+            visible=False,
+        ),
         Case(
             "dropout is on, though the model came in eval mode",
             step_case((3, 3), dropout=1.0, train=False, old_gradients=True),
             probe=updated,
             visible=False,
         ),
-        Case("dropout is on in train mode", step_case((1, 3), dropout=1.0), probe=updated, visible=False),
-        Case("much smoothing", step_case((1, 4), smoothing=0.6, max_norm=60.0), probe=updated, visible=False),
-        Case("AdamW, a model in eval mode", step_case((2, 2, 3), "AdamW", train=False), probe=updated, visible=False),
-        Case("a model in float32", step_case((2, 3), dtype=torch.float32), probe=updated, visible=False),
+        Case(
+            "dropout is on in train mode",
+            step_case((1, 3), dropout=1.0),
+            probe=updated,
+            visible=False,
+        ),
+        Case(
+            "much smoothing",
+            step_case((1, 4), smoothing=0.6, max_norm=60.0),
+            probe=updated,
+            visible=False,
+        ),
+        Case(
+            "AdamW, a model in eval mode",
+            step_case((2, 2, 3), "AdamW", train=False),
+            probe=updated,
+            visible=False,
+        ),
+        Case(
+            "a model in float32",
+            step_case((2, 3), dtype=torch.float32),
+            probe=updated,
+            visible=False,
+        ),
     ),
     misconceptions=(
         Misconception(
             "the gradients of the last step are gone by themselves",
             step_with(clear=leave_gradients),
-            "What `backward()` finds is added to what stands in `grad` already. Is there anything left from the step before?",
+            "What `backward()` finds is added to what stands in `grad` already. Is there anything"
+            " left from the step before?",
         ),
         Misconception(
             "gradients may have any length",
             step_with(clip=clip_nothing),
-            "Right where gradients are short. Between which two lines can they be made shorter, and is `max_norm` used there?",
+            "Right where gradients are short. Between which two lines can they be made shorter, and"
+            " is `max_norm` used there?",
         ),
         Misconception(
             "each number is clipped by itself",
             step_with(clip=clip_each_number),
-            "You cut off single numbers, and the gradient points elsewhere afterwards. Of what is `max_norm` the largest length?",
+            "You cut off single numbers, and the gradient points elsewhere afterwards. Of what is"
+            " `max_norm` the largest length?",
         ),
         Misconception(
             "each parameter is clipped by itself",
             step_with(clip=clip_each_tensor),
-            "Each of your parameters has a length and a factor of its own. How long are all gradients together?",
+            "Each of your parameters has a length and a factor of its own. How long are all"
+            " gradients together?",
         ),
         Misconception(
             "gradients always have the length max_norm",
@@ -1078,7 +1247,8 @@ TRAIN = Exercise(
         Misconception(
             "long gradients are thrown away",
             step_with(clip=clip_to_nothing),
-            "With long gradients your weights do not move. Should they be dropped, or made shorter?",
+            "With long gradients your weights do not move. Should they be dropped, or made"
+            " shorter?",
         ),
         Misconception(
             "max_norm is 1",
@@ -1088,7 +1258,8 @@ TRAIN = Exercise(
         Misconception(
             "the caller sets the mode",
             step_with(mode=lambda model: None),
-            "After an evaluation a model comes in eval mode. In which mode should it learn, with all of its parts?",
+            "After an evaluation a model comes in eval mode. In which mode should it learn, with"
+            " all of its parts?",
         ),
         Misconception(
             "a model learns in eval mode",
@@ -1098,22 +1269,26 @@ TRAIN = Exercise(
         Misconception(
             "the mode is put back",
             step_with(tell=back_to_the_mode_before),
-            "The step itself is right. In which mode should the model be afterwards, according to the docstring?",
+            "The step itself is right. In which mode should the model be afterwards, according to"
+            " the docstring?",
         ),
         Misconception(
             "the model rests in eval mode",
             step_with(tell=eval_afterwards),
-            "The step itself is right. In which mode should the model be afterwards, according to the docstring?",
+            "The step itself is right. In which mode should the model be afterwards, according to"
+            " the docstring?",
         ),
         Misconception(
             "the loss is looked up after the step",
             step_with(tell=lambda loss, again, was_training, model: again().item()),
-            "Your weights are right. Is the loss that you return the one before the update, or the one after it?",
+            "Your weights are right. Is the loss that you return the one before the update, or the"
+            " one after it?",
         ),
         Misconception(
             "a tensor is a number",
             step_with(tell=lambda loss, again, was_training, model: loss),
-            "A loss that is kept as a tensor keeps everything alive that it was computed from. Which method makes a Python number of it?",
+            "A loss that is kept as a tensor keeps everything alive that it was computed from."
+            " Which method makes a Python number of it?",
         ),
         Misconception(
             "labels need no smoothing",
@@ -1133,32 +1308,38 @@ TRAIN = Exercise(
         Misconception(
             "a sum is as good as a mean",
             step_with(loss=sum_of_losses),
-            "Your loss grows with the batch. Does something happen to it between the loss function and your result?",
+            "Your loss grows with the batch. Does something happen to it between the loss function"
+            " and your result?",
         ),
         Misconception(
             "the decoder should say what it reads",
             step_with(pair=pair_of_the_same),
-            "At each position your decoder reads the very word that it is asked for. What do the two results of exercise 1 stand for?",
+            "At each position your decoder reads the very word that it is asked for. What do the"
+            " two results of exercise 1 stand for?",
         ),
         Misconception(
             "nothing need be cut",
             step_with(pair=pair_whole),
-            "The decoder reads the whole target, and at each position the very word that it is asked for. What was exercise 1 for?",
+            "The decoder reads the whole target, and at each position the very word that it is"
+            " asked for. What was exercise 1 for?",
         ),
         Misconception(
             "the decoder reads what comes and says what was",
             step_with(pair=pair_swapped),
-            "Which of the two results of exercise 1 does the decoder read, and which one does the loss get?",
+            "Which of the two results of exercise 1 does the decoder read, and which one does the"
+            " loss get?",
         ),
         Misconception(
             "the decoder reads the target first",
             step_with(logits=lambda model, src, tgt: model(tgt, src)),
-            "Which language does the model read first, and which second? Look at the hint once more.",
+            "Which language does the model read first, and which second? Look at the hint once"
+            " more.",
         ),
         Misconception(
             "backward moves the weights",
             step_with(update=leave_weights),
-            "Your loss is right, and no weight has moved. Who moves them, and what do the gradients hold at that moment?",
+            "Your loss is right, and no weight has moved. Who moves them, and what do the gradients"
+            " hold at that moment?",
         ),
         Misconception(
             "two steps are better than one",
@@ -1168,13 +1349,15 @@ TRAIN = Exercise(
         Misconception(
             "the weights move along the gradient, whatever the optimizer is",
             step_with(update=against_the_optimizer),
-            "Right for plain gradient descent. Who knows how a gradient becomes a change of weights?",
+            "Right for plain gradient descent. Who knows how a gradient becomes a change of"
+            " weights?",
         ),
     ),
     alternatives=(step_with(), step_by_hand, step_by_parts, step_by_closure),
 )
 
-# --- beam_search -----------------------------------------------------------------------------------------------------
+# --- beam_search
+# -----------------------------------------------------------------------------------------------------
 
 CLEAR = 1e-4  # hypotheses whose scores are closer than this might change places by rounding
 MOST_TABLES = 3000  # tried until one is clear
@@ -1217,7 +1400,9 @@ def search_case(
 
     def answer(search, inputs):
         try:
-            return search(table_reader(inputs["step_log_probs"]["table"], bos_id), *list(inputs.values())[1:])
+            return search(
+                table_reader(inputs["step_log_probs"]["table"], bos_id), *list(inputs.values())[1:]
+            )
         except (RuntimeError, ValueError):
             return None
 
@@ -1228,9 +1413,9 @@ def search_case(
             if not is_clear(table_reader(table, bos_id), **arguments):
                 continue
             best = answer(reference.beam_search, drawn)
-            if all(answer(each, drawn) == best for each in (without_the_impossible, *right)) and all(
-                answer(each, drawn) != best for each in wrong
-            ):
+            if all(
+                answer(each, drawn) == best for each in (without_the_impossible, *right)
+            ) and all(answer(each, drawn) != best for each in wrong):
                 return drawn
         raise RuntimeError(f"no table tells {', '.join(each.__name__ for each in wrong)} apart")
 
@@ -1238,7 +1423,9 @@ def search_case(
 
 
 def is_clear(step_log_probs, bos_id=BOS, eos_id=EOS, beam_size=4, max_len=64, length_penalty=0.6):
-    """Return whether rounding cannot change a search: no two candidates of a step, nor the best two results, are close."""
+    """Return whether rounding cannot change a search: no two candidates of a step, nor the best two
+    results, are close.
+    """
     live, finished = [([bos_id], 0.0)], []
     count = 2 * beam_size if beam_size > 1 else 1
     while live and len(live[0][0]) < max_len:
@@ -1277,14 +1464,19 @@ def penalised(log_prob, length, length_penalty):
 
 
 def equally_good(lengths, vocab_size=7, **arguments):
-    """Make the inputs of a case in which all words are equally likely, and the end is likely after so many words, elsewhere not."""
+    """Make the inputs of a case in which all words are equally likely, and the end is likely after
+    so many words, elsewhere not.
+    """
 
     def inputs(rng):
         table = torch.full((12, 1, vocab_size), 0.0, dtype=torch.float64)
         table[:, 0, arguments.get("eos_id", EOS)] = -6.0
         for length in lengths:
             table[length, 0, arguments.get("eos_id", EOS)] = float(rng.uniform(1.5, 3))
-        return {"step_log_probs": {"stand_in": "table", "table": table.log_softmax(dim=-1)}, **arguments}
+        return {
+            "step_log_probs": {"stand_in": "table", "table": table.log_softmax(dim=-1)},
+            **arguments,
+        }
 
     return inputs
 
@@ -1304,7 +1496,9 @@ def beam_with(
 ):
     """Make a beam search from its rules."""
 
-    def beam_search(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6):
+    def beam_search(
+        step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6
+    ):
         bos_id, eos_id = special(bos_id, eos_id)
         beam_size = width(beam_size)
         live, finished = start(bos_id, beam_size), []
@@ -1313,7 +1507,9 @@ def beam_with(
             vocab_size = len(found) // len(live)
             live, ended = share(found[: taken(beam_size, vocab_size)], eos_id, beam_size, finished)
             finished += ended
-        ids, _ = max(pool(finished, live), key=lambda each: score(each[1], len(each[0]) - 1, length_penalty))
+        ids, _ = max(
+            pool(finished, live), key=lambda each: score(each[1], len(each[0]) - 1, length_penalty)
+        )
         return finish(ids, eos_id)
 
     return beam_search
@@ -1376,19 +1572,31 @@ def start_with_copies(bos_id, beam_size):
     return [([bos_id], 0.0)] * beam_size
 
 
-def beam_that_is_too_wide(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6):
+def beam_that_is_too_wide(
+    step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6
+):
     if max_len > 1:
-        step_log_probs(torch.tensor([[bos_id]])).flatten().topk(2 * beam_size if beam_size > 1 else 1)
+        step_log_probs(torch.tensor([[bos_id]])).flatten().topk(
+            2 * beam_size if beam_size > 1 else 1
+        )
     return reference.beam_search(step_log_probs, bos_id, eos_id, beam_size, max_len, length_penalty)
 
 
-def beam_of_tensors(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6):
-    found = reference.beam_search(step_log_probs, bos_id, eos_id, beam_size, max_len, length_penalty)
+def beam_of_tensors(
+    step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6
+):
+    found = reference.beam_search(
+        step_log_probs, bos_id, eos_id, beam_size, max_len, length_penalty
+    )
     return torch.tensor(found, dtype=torch.int64)
 
 
-def beam_of_small_tensors(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6):
-    found = reference.beam_search(step_log_probs, bos_id, eos_id, beam_size, max_len, length_penalty)
+def beam_of_small_tensors(
+    step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6
+):
+    found = reference.beam_search(
+        step_log_probs, bos_id, eos_id, beam_size, max_len, length_penalty
+    )
     return list(torch.tensor(found, dtype=torch.int64))
 
 
@@ -1408,16 +1616,26 @@ shrinking = beam_with(share=less_room_for_each_finished)
 stops_looking = beam_with(share=until_enough_live)
 ends_that_live = beam_with(share=the_end_is_a_word)
 two_when_greedy = beam_with(taken=lambda beam_size, vocab_size: 2 * beam_size)
-as_many_as_words = beam_with(taken=lambda beam_size, vocab_size: min(2 * beam_size, vocab_size) if beam_size > 1 else 1)
-everything_is_looked_at = beam_with(taken=lambda beam_size, vocab_size: None if beam_size > 1 else 1)
+as_many_as_words = beam_with(
+    taken=lambda beam_size, vocab_size: min(2 * beam_size, vocab_size) if beam_size > 1 else 1
+)
+everything_is_looked_at = beam_with(
+    taken=lambda beam_size, vocab_size: None if beam_size > 1 else 1
+)
 live_ones_compete = beam_with(pool=lambda finished, live: finished + live)
 live_ones_alone = beam_with(pool=lambda finished, live: live or finished)
 likeliest = beam_with(score=lambda total, length, length_penalty: total)
 divided_by_length = beam_with(score=penalty_by_length)
 multiplied = beam_with(score=penalty_multiplied)
-end_not_counted = beam_with(score=lambda total, length, length_penalty: penalised(total, length - 1, length_penalty))
-beginning_counted = beam_with(score=lambda total, length, length_penalty: penalised(total, length + 1, length_penalty))
-always_six_tenths = beam_with(score=lambda total, length, length_penalty: penalised(total, length, 0.6))
+end_not_counted = beam_with(
+    score=lambda total, length, length_penalty: penalised(total, length - 1, length_penalty)
+)
+beginning_counted = beam_with(
+    score=lambda total, length, length_penalty: penalised(total, length + 1, length_penalty)
+)
+always_six_tenths = beam_with(
+    score=lambda total, length, length_penalty: penalised(total, length, 0.6)
+)
 one_too_long = beam_with(limit=lambda max_len: max_len + 1)
 one_too_short = beam_with(limit=lambda max_len: max(1, max_len - 1))
 ids_1_and_2 = beam_with(special=lambda bos_id, eos_id: (1, 2))
@@ -1435,22 +1653,33 @@ def possible_extensions(step_log_probs, live):
     return [each for each in extensions_of(step_log_probs, live) if each[0] > -math.inf]
 
 
-def without_the_impossible(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6):
+def without_the_impossible(
+    step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6
+):
     """Lists; an extension that cannot be is none."""
     live, finished = [([bos_id], 0.0)], []
     for _ in range(max_len - 1):
-        found = heapq.nlargest(2 * beam_size if beam_size > 1 else 1, possible_extensions(step_log_probs, live))
+        found = heapq.nlargest(
+            2 * beam_size if beam_size > 1 else 1, possible_extensions(step_log_probs, live)
+        )
         last = live
         live, ended = sorted_out(found, eos_id, beam_size)
         finished += ended
         if not live:
             break
-    best = max(finished or live or last, key=lambda each: penalised(each[1], len(each[0]) - 1, length_penalty))
+    best = max(
+        finished or live or last,
+        key=lambda each: penalised(each[1], len(each[0]) - 1, length_penalty),
+    )
     return [each for each in best[0][1:] if each != eos_id]
 
 
-def beam_in_tensors(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6):
-    """Keeps the best finished one alone, and ranks by score instead of log-probability: within a step all have one length."""
+def beam_in_tensors(
+    step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6
+):
+    """Keeps the best finished one alone, and ranks by score instead of log-probability: within a
+    step all have one length.
+    """
     prefixes, totals = torch.tensor([[bos_id]]), torch.zeros(1)
     best, best_score = None, -math.inf
     for length in range(1, max_len):
@@ -1471,8 +1700,12 @@ def beam_in_tensors(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64,
     return prefixes[0, 1:].tolist() if best is None else best
 
 
-def beam_of_fixed_size(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6):
-    """Keeps beam_size rows from the start, those that do not live with a log-probability of -inf."""
+def beam_of_fixed_size(
+    step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=64, length_penalty=0.6
+):
+    """Keeps beam_size rows from the start, those that do not live with a log-probability of
+    -inf.
+    """
     if beam_size == 1:
         return greedy_by_argmax(step_log_probs, bos_id, eos_id, max_len)
     prefixes = torch.full((beam_size, 1), bos_id)
@@ -1483,7 +1716,10 @@ def beam_of_fixed_size(step_log_probs, bos_id=1, eos_id=2, beam_size=4, max_len=
         table = totals[:, None] + step_log_probs(prefixes)
         values, places = table.reshape(-1).sort(descending=True)
         values, places = values[: 2 * beam_size], places[: 2 * beam_size]
-        rows, ids = places.div(table.shape[1], rounding_mode="floor"), places.remainder(table.shape[1])
+        rows, ids = (
+            places.div(table.shape[1], rounding_mode="floor"),
+            places.remainder(table.shape[1]),
+        )
         for value, row, each in zip(values, rows, ids, strict=True):
             if each == eos_id and value.isfinite():
                 score = value / ((5 + prefixes.shape[1]) / 6) ** length_penalty
@@ -1507,7 +1743,13 @@ def greedy_by_argmax(step_log_probs, bos_id, eos_id, max_len):
 
 def penalty(length_penalty, beam_size=3, max_len=7):
     """Return arguments up to the last."""
-    return {"bos_id": BOS, "eos_id": EOS, "beam_size": beam_size, "max_len": max_len, "length_penalty": length_penalty}
+    return {
+        "bos_id": BOS,
+        "eos_id": EOS,
+        "beam_size": beam_size,
+        "max_len": max_len,
+        "length_penalty": length_penalty,
+    }
 
 
 def sizes(beam_size, max_len):
@@ -1536,39 +1778,68 @@ BEAM = Exercise(
         Case("beam_size=1 is greedy", search_case(two_when_greedy, **sizes(1, 8)), probe=searched),
         Case(
             "the best sentence ends after others did",
-            search_case(stops_when_enough_ended, first_end_wins, shrinking, scale=2.0, **penalty(1.0, 2, 8)),
+            search_case(
+                stops_when_enough_ended, first_end_wins, shrinking, scale=2.0, **penalty(1.0, 2, 8)
+            ),
             probe=searched,
         ),
         Case(
             "one that has ended leaves its place to another",
-            search_case(best_extensions_alone, right=[stops_looking], end=1.0, **penalty(4.0, 2, 6)),
+            search_case(
+                best_extensions_alone, right=[stops_looking], end=1.0, **penalty(4.0, 2, 6)
+            ),
             probe=searched,
         ),
         Case(
-            "an end that comes late in the order", search_case(stops_looking, end=-0.5, **sizes(2, 6)), probe=searched
+            "an end that comes late in the order",
+            search_case(stops_looking, end=-0.5, **sizes(2, 6)),
+            probe=searched,
         ),
         Case(
             "a finished one wins over a likelier one that lives",
             search_case(live_ones_compete, live_ones_alone, end=-1.5, **sizes(3, 5)),
             probe=searched,
         ),
-        Case("nothing ends", search_case(without_last_word, vocab_size=8, end=-60.0, **sizes(3, 6)), probe=searched),
+        Case(
+            "nothing ends",
+            search_case(without_last_word, vocab_size=8, end=-60.0, **sizes(3, 6)),
+            probe=searched,
+        ),
         Case(
             "a beam wider than the vocabulary",
-            search_case(beam_that_is_too_wide, as_many_as_words, vocab_size=5, rows=7, **sizes(8, 5)),
+            search_case(
+                beam_that_is_too_wide, as_many_as_words, vocab_size=5, rows=7, **sizes(8, 5)
+            ),
             probe=searched,
         ),
         Case("length_penalty=0", search_case(always_six_tenths, **penalty(0.0)), probe=searched),
         Case(
             "a large length_penalty",
             search_case(
-                beginning_counted, end_not_counted, divided_by_length, multiplied, likeliest, **penalty(2.0, 3, 6)
+                beginning_counted,
+                end_not_counted,
+                divided_by_length,
+                multiplied,
+                likeliest,
+                **penalty(2.0, 3, 6),
             ),
             probe=searched,
         ),
-        Case("max_len=2 leaves room for one word", search_case(one_too_long, end=-60.0, **sizes(2, 2)), probe=searched),
-        Case("max_len=1 leaves room for none", search_case(one_too_long, end=-60.0, **sizes(2, 1)), probe=searched),
-        Case("the end is by far the best first word", search_case(first_end=6.0, **sizes(3, 5)), probe=searched),
+        Case(
+            "max_len=2 leaves room for one word",
+            search_case(one_too_long, end=-60.0, **sizes(2, 2)),
+            probe=searched,
+        ),
+        Case(
+            "max_len=1 leaves room for none",
+            search_case(one_too_long, end=-60.0, **sizes(2, 1)),
+            probe=searched,
+        ),
+        Case(
+            "the end is by far the best first word",
+            search_case(first_end=6.0, **sizes(3, 5)),
+            probe=searched,
+        ),
         Case(
             "the end is the best first word, and the best sentence is longer",
             search_case(first_end_wins, end=1.0, **penalty(4.0, 3, 7)),
@@ -1576,7 +1847,9 @@ BEAM = Exercise(
         ),
         Case(
             "words that cannot follow",
-            search_case(greedy, multiplied, right=[likeliest], impossible=0.4, **penalty(1.0, 2, 6)),
+            search_case(
+                greedy, multiplied, right=[likeliest], impossible=0.4, **penalty(1.0, 2, 6)
+            ),
             probe=searched,
         ),
         Case(
@@ -1584,18 +1857,32 @@ BEAM = Exercise(
             search_case(ids_1_and_2, bos_id=3, eos_id=0, beam_size=2, max_len=6),
             probe=searched,
         ),
-        Case("several are equally good", equally_good((3,), **equal(0.6, 3, 6)), probe=searched_among_equals),
-        Case("the arguments by default", search_case(greedy, end=1.5), probe=searched, visible=False, weight=2),
+        Case(
+            "several are equally good",
+            equally_good((3,), **equal(0.6, 3, 6)),
+            probe=searched_among_equals,
+        ),
+        Case(
+            "the arguments by default",
+            search_case(greedy, end=1.5),
+            probe=searched,
+            visible=False,
+            weight=2,
+        ),
         Case(
             "a beam of four",
-            search_case(best_extensions_alone, last_word_alone, greedy, vocab_size=9, rows=23, **sizes(4, 8)),
+            search_case(
+                best_extensions_alone, last_word_alone, greedy, vocab_size=9, rows=23, **sizes(4, 8)
+            ),
             probe=searched,
             visible=False,
             weight=2,
         ),
         Case(
             "two of many words",
-            search_case(greedy, side_by_side, copies, vocab_size=12, rows=17, end=1.0, **sizes(2, 9)),
+            search_case(
+                greedy, side_by_side, copies, vocab_size=12, rows=17, end=1.0, **sizes(2, 9)
+            ),
             probe=searched,
             visible=False,
             weight=2,
@@ -1608,13 +1895,17 @@ BEAM = Exercise(
         ),
         Case(
             "the best one ends late",
-            search_case(stops_when_enough_ended, first_end_wins, shrinking, scale=2.0, **penalty(1.2, 3, 10)),
+            search_case(
+                stops_when_enough_ended, first_end_wins, shrinking, scale=2.0, **penalty(1.2, 3, 10)
+            ),
             probe=searched,
             visible=False,
         ),
         Case(
             "those that have ended leave their places to others",
-            search_case(best_extensions_alone, right=[stops_looking], end=1.0, **penalty(4.0, 3, 7)),
+            search_case(
+                best_extensions_alone, right=[stops_looking], end=1.0, **penalty(4.0, 3, 7)
+            ),
             probe=searched,
             visible=False,
         ),
@@ -1626,7 +1917,9 @@ BEAM = Exercise(
         ),
         Case(
             "what lives at the end never wins over what has finished",
-            search_case(live_ones_compete, live_ones_alone, vocab_size=8, end=-1.5, **penalty(0.0, 2, 6)),
+            search_case(
+                live_ones_compete, live_ones_alone, vocab_size=8, end=-1.5, **penalty(0.0, 2, 6)
+            ),
             probe=searched,
             visible=False,
         ),
@@ -1638,7 +1931,9 @@ BEAM = Exercise(
         ),
         Case(
             "room for every sentence",
-            search_case(beam_that_is_too_wide, as_many_as_words, vocab_size=4, rows=9, **sizes(50, 4)),
+            search_case(
+                beam_that_is_too_wide, as_many_as_words, vocab_size=4, rows=9, **sizes(50, 4)
+            ),
             probe=searched,
             visible=False,
         ),
@@ -1674,10 +1969,22 @@ BEAM = Exercise(
             probe=searched,
             visible=False,
         ),
-        Case("a sentence of no words", search_case(first_end=7.0, **sizes(4, 6)), probe=searched, visible=False),
+        Case(
+            "a sentence of no words",
+            search_case(first_end=7.0, **sizes(4, 6)),
+            probe=searched,
+            visible=False,
+        ),
         Case(
             "half of the words cannot follow",
-            search_case(greedy, multiplied, right=[likeliest], vocab_size=9, impossible=0.5, **penalty(1.0, 3, 7)),
+            search_case(
+                greedy,
+                multiplied,
+                right=[likeliest],
+                vocab_size=9,
+                impossible=0.5,
+                **penalty(1.0, 3, 7),
+            ),
             probe=searched,
             visible=False,
         ),
@@ -1715,37 +2022,44 @@ BEAM = Exercise(
         Misconception(
             "a beam is so many greedy searches",
             side_by_side,
-            "After the first step each of your hypotheses goes its own way. May two of the best come from the same one?",
+            "After the first step each of your hypotheses goes its own way. May two of the best"
+            " come from the same one?",
         ),
         Misconception(
             "the beam starts with copies",
             copies,
-            "Your hypotheses are all the same. How many different beginnings are there before the first step?",
+            "Your hypotheses are all the same. How many different beginnings are there before the"
+            " first step?",
         ),
         Misconception(
             "the first to end wins",
             first_end_wins,
-            "You stop at the first sentence that ends. Could another, still alive, end with a better score?",
+            "You stop at the first sentence that ends. Could another, still alive, end with a"
+            " better score?",
         ),
         Misconception(
             "enough have ended",
             stops_when_enough_ended,
-            "You stop when a number of sentences have ended. Which two things end this search, according to the statement?",
+            "You stop when a number of sentences have ended. Which two things end this search,"
+            " according to the statement?",
         ),
         Misconception(
             "what has ended takes a place",
             best_extensions_alone,
-            "After a step in which one ends, fewer live than there is room for. Through how many extensions do you go?",
+            "After a step in which one ends, fewer live than there is room for. Through how many"
+            " extensions do you go?",
         ),
         Misconception(
             "each finished one makes the beam smaller",
             shrinking,
-            "Your beam gets smaller with each sentence that ends. How many may live, whatever has finished?",
+            "Your beam gets smaller with each sentence that ends. How many may live, whatever has"
+            " finished?",
         ),
         Misconception(
             "a full beam ends the step",
             stops_looking,
-            "When the last place is taken, you look no further. What about an end that comes after it in the order?",
+            "When the last place is taken, you look no further. What about an end that comes after"
+            " it in the order?",
         ),
         Misconception(
             "what has ended goes on",
@@ -1760,32 +2074,38 @@ BEAM = Exercise(
         Misconception(
             "with beam_size=1 there are two to look at",
             two_when_greedy,
-            "With beam_size=1 the search is greedy. What does a greedy search do when the best word is the end?",
+            "With beam_size=1 the search is greedy. What does a greedy search do when the best word"
+            " is the end?",
         ),
         Misconception(
             "there are as many extensions as words",
             as_many_as_words,
-            "You never look at more extensions than there are words. How many are there, when several hypotheses live?",
+            "You never look at more extensions than there are words. How many are there, when"
+            " several hypotheses live?",
         ),
         Misconception(
             "there are always enough extensions",
             beam_that_is_too_wide,
-            "One hypothesis and a few words do not make 2 * beam_size extensions. How many are there to choose from?",
+            "One hypothesis and a few words do not make 2 * beam_size extensions. How many are"
+            " there to choose from?",
         ),
         Misconception(
             "what lives may win, too",
             live_ones_compete,
-            "At the end you compare finished and unfinished ones. When does one that still lives count?",
+            "At the end you compare finished and unfinished ones. When does one that still lives"
+            " count?",
         ),
         Misconception(
             "what still lives wins",
             live_ones_alone,
-            "You return a sentence that has no end, although others have finished. When does one that still lives count?",
+            "You return a sentence that has no end, although others have finished. When does one"
+            " that still lives count?",
         ),
         Misconception(
             "the likeliest wins",
             likeliest,
-            "You compare log-probabilities of sentences of different lengths. Which does that favour, and what is `length_penalty` for?",
+            "You compare log-probabilities of sentences of different lengths. Which does that"
+            " favour, and what is `length_penalty` for?",
         ),
         Misconception(
             "length_penalty is 0.6",
@@ -1795,12 +2115,14 @@ BEAM = Exercise(
         Misconception(
             "the score is divided by a power of the length",
             divided_by_length,
-            "Your score divides by a power of something else than the formula does. Compute it for a sentence of one word.",
+            "Your score divides by a power of something else than the formula does. Compute it for"
+            " a sentence of one word.",
         ),
         Misconception(
             "the score is multiplied",
             multiplied,
-            "Your score makes long sentences worse. Log-probabilities are negative: what does a factor above 1 do to them?",
+            "Your score makes long sentences worse. Log-probabilities are negative: what does a"
+            " factor above 1 do to them?",
         ),
         Misconception(
             "the end does not count",
@@ -1815,7 +2137,8 @@ BEAM = Exercise(
         Misconception(
             "scores are penalised on the way",
             penalised_on_the_way,
-            "The totals that you carry on are divided again at every step. When is a score needed at all?",
+            "The totals that you carry on are divided again at every step. When is a score needed"
+            " at all?",
         ),
         Misconception(
             "the last word says all",
@@ -1825,7 +2148,8 @@ BEAM = Exercise(
         Misconception(
             "probabilities add up",
             added_probabilities,
-            "Probabilities are multiplied. What does that mean for their logarithms, which you are given?",
+            "Probabilities are multiplied. What does that mean for their logarithms, which you are"
+            " given?",
         ),
         Misconception(
             "one word more fits behind max_len",
@@ -1855,17 +2179,20 @@ BEAM = Exercise(
         Misconception(
             "the last id is always the end",
             without_last_word,
-            "Where nothing has ended, a word is missing from your result. What is the last id of a hypothesis that still lives?",
+            "Where nothing has ended, a word is missing from your result. What is the last id of a"
+            " hypothesis that still lives?",
         ),
         Misconception(
             "the result is a tensor",
             beam_of_tensors,
-            "The words are right, and their container is not. Which method makes a Python list of a tensor?",
+            "The words are right, and their container is not. Which method makes a Python list of a"
+            " tensor?",
         ),
         Misconception(
             "the result is a list of tensors",
             beam_of_small_tensors,
-            "The words are right, and each of them is still a tensor. Which method makes a Python number of it?",
+            "The words are right, and each of them is still a tensor. Which method makes a Python"
+            " number of it?",
         ),
     ),
     alternatives=(beam_with(), without_the_impossible, beam_in_tensors, beam_of_fixed_size),

@@ -1,8 +1,10 @@
-"""Several notebooks' functions in one module: each with what it uses, as it was when it was checked, and no name for two things.
+"""Several notebooks' functions in one module: each with what it uses, as it was when it was
+checked, and no name for two things.
 
-In a notebook a name may mean one thing now and another one later, and two notebooks may call different helpers alike. A `Part` is what
-one name meant at one moment; a `Collection` finds the parts that some exercises need, gives those that would collide other names, and
-writes them down in an order in which Python can read them.
+In a notebook a name may mean one thing now and another one later, and two notebooks may call
+different helpers alike. A `Part` is what one name meant at one moment; a `Collection` finds the
+parts that some exercises need, gives those that would collide other names, and writes them down in
+an order in which Python can read them.
 """
 
 import ast
@@ -15,7 +17,9 @@ from functools import cached_property
 from autograder.export.names import GlobalNames, global_names, renamed
 
 MARKERS = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
-CELL_MAGIC = re.compile(r"\A\s*%%(?:time|capture|prun)\b.*\n")  # what follows runs in the notebook as any cell does
+CELL_MAGIC = re.compile(
+    r"\A\s*%%(?:time|capture|prun)\b.*\n"
+)  # what follows runs in the notebook as any cell does
 ALWAYS_THERE = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "__builtins__"}
 
 
@@ -47,19 +51,27 @@ class Statement:
 
     @property
     def root(self):
-        """The package that `import package.part` binds by its own name, or None for anything else."""
+        """The package that `import package.part` binds by its own name, or None for anything
+        else.
+        """
         plain = isinstance(self.node, ast.Import) and not self.node.names[0].asname
         return self.node.names[0].name.partition(".")[0] if plain else None
 
     def course_import(self, name):
-        """Return (chapter, name there) where this imports a name from the course's solutions, or None."""
-        if isinstance(self.node, ast.ImportFrom) and (self.node.module or "").startswith("solutions."):
+        """Return (chapter, name there) where this imports a name from the course's solutions, or
+        None.
+        """
+        if isinstance(self.node, ast.ImportFrom) and (self.node.module or "").startswith(
+            "solutions."
+        ):
             there = name if self.is_star else self.node.names[0].name
             return self.node.module.removeprefix("solutions."), there
         return None
 
     def changes(self, name):
-        """Return whether this changes what a name already means, or gives it a value made of its old one."""
+        """Return whether this changes what a name already means, or gives it a value made of its
+        old one.
+        """
         if name in self.names.binds:
             return name in self.names.now
         match self.node:
@@ -67,7 +79,9 @@ class Statement:
                 return any(name == owner_of(target) for target in targets)
             case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
                 return name == owner_of(target)
-            case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=owner), *_])):
+            case ast.Expr(
+                value=ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=owner), *_])
+            ):
                 return name == owner
             case ast.Expr(value=ast.Call(func=ast.Attribute() as method)):
                 return name == owner_of(method)
@@ -116,16 +130,25 @@ class Code:
         return code
 
     def meaning(self, name, before):
-        """Return the statements that make a name what it is before a place: the one that binds it, and those that change it."""
+        """Return the statements that make a name what it is before a place: the one that binds it,
+        and those that change it.
+        """
         found = [index for index in range(before) if self.binds_afresh(index, name)]
         if not found:
             return []
         first = self.statements[found[-1]]
         if first.root:  # `import torch` and `import torch.nn.functional` add up
-            return [self.statements[index] for index in found if self.statements[index].root == first.root]
+            return [
+                self.statements[index]
+                for index in found
+                if self.statements[index].root == first.root
+            ]
         if first.is_import:  # what a notebook does to a package concerns others, too
             return [first]
-        return [first, *(each for each in self.statements[found[-1] + 1 : before] if each.changes(name))]
+        return [
+            first,
+            *(each for each in self.statements[found[-1] + 1 : before] if each.changes(name)),
+        ]
 
     def binds_afresh(self, index, name):
         """Return whether a statement gives a name a value that does not come from its old one."""
@@ -171,11 +194,15 @@ def without_magics(source):
 
 
 def split_import(node):
-    """Return (statement, text) for each name that an import brings; nothing for another statement."""
+    """Return (statement, text) for each name that an import brings; nothing for another
+    statement.
+    """
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return []
     single = [
-        ast.Import([alias]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [alias], node.level)
+        ast.Import([alias])
+        if isinstance(node, ast.Import)
+        else ast.ImportFrom(node.module, [alias], node.level)
         for alias in node.names
     ]
     return [(ast.parse(text).body[0], text) for text in map(ast.unparse, single)]
@@ -237,7 +264,9 @@ class Part:
         return tuple(statement.dump for statement in self.statements)
 
     def helpers(self):
-        """Return the part and the helpers that it needs, through each other, without other exercises and theirs."""
+        """Return the part and the helpers that it needs, through each other, without other
+        exercises and theirs.
+        """
         found, waiting = {id(self): self}, [self]
         while waiting:
             for part in waiting.pop().uses.values():
@@ -247,9 +276,13 @@ class Part:
         return list(found.values())
 
     def signature(self):
-        """Return what two parts share only if they are the same in all that matters: their code, and that of their helpers."""
+        """Return what two parts share only if they are the same in all that matters: their code,
+        and that of their helpers.
+        """
         edges = {
-            (part.dump, name, used.exercise or used.dump) for part in self.helpers() for name, used in part.uses.items()
+            (part.dump, name, used.exercise or used.dump)
+            for part in self.helpers()
+            for name, used in part.uses.items()
         }
         return self.dump, frozenset(edges)
 
@@ -295,7 +328,9 @@ class Collection:
         return self.exercises[name]
 
     def part(self, code, name, before):
-        """Return the Part that a name means before a place in a notebook, or None where nothing defines it."""
+        """Return the Part that a name means before a place in a notebook, or None where nothing
+        defines it.
+        """
         statements = code.meaning(name, before)
         if not statements:
             statements = [star for star in code.stars(before) if self.star_has(star, name)][:1]
@@ -316,7 +351,9 @@ class Collection:
         return self.found[key]
 
     def star_has(self, star, name):
-        """Return whether an import of everything may bring a name; of other packages nobody knows."""
+        """Return whether an import of everything may bring a name; of other packages nobody
+        knows.
+        """
         there = star.course_import(name)
         if there is None or there[0] not in self.references:
             return name not in ALWAYS_THERE
@@ -337,7 +374,9 @@ class Collection:
                     part.missing.add(name)
 
     def merge(self):
-        """Make one of parts that are the same: imports, and helpers that stand in several notebooks."""
+        """Make one of parts that are the same: imports, and helpers that stand in several
+        notebooks.
+        """
         first, same = {}, {}
         for part in self.found.values():
             same[id(part)] = first.setdefault(part.signature(), part)
@@ -346,9 +385,16 @@ class Collection:
         self.helpers = list(first.values())
 
     def give_names(self):
-        """Let each name of the module mean one thing: exercises keep theirs, imports come before helpers, then who comes first."""
-        taken = {name: "built in" for name in ALWAYS_THERE} | {name: part for name, part in self.exercises.items()}
-        ordered = [*self.exercises.values(), *sorted(self.helpers, key=lambda part: not part.is_import)]
+        """Let each name of the module mean one thing: exercises keep theirs, imports come before
+        helpers, then who comes first.
+        """
+        taken = {name: "built in" for name in ALWAYS_THERE} | {
+            name: part for name, part in self.exercises.items()
+        }
+        ordered = [
+            *self.exercises.values(),
+            *sorted(self.helpers, key=lambda part: not part.is_import),
+        ]
         for part in ordered:
             for name in sorted(part.binds):
                 package = None if part.exercise else part.statements[0].root
@@ -357,7 +403,9 @@ class Collection:
                 taken[part.names[name]] = claim
 
     def in_order(self):
-        """Return the parts that are no imports, each after what it needs to run, and helpers before who uses them."""
+        """Return the parts that are no imports, each after what it needs to run, and helpers before
+        who uses them.
+        """
         visited, ordered = set(), []
 
         def visit(part):
@@ -372,7 +420,10 @@ class Collection:
             visit(part)
         placed, result = set(), []
         while ordered:
-            ready = next((part for part in ordered if not (needed_by(part) & set(map(id, ordered)))), ordered[0])
+            ready = next(
+                (part for part in ordered if not (needed_by(part) & set(map(id, ordered)))),
+                ordered[0],
+            )
             ordered.remove(ready)
             placed.add(id(ready))
             result.append(ready)
@@ -382,17 +433,30 @@ class Collection:
         """Return the lines to import with, sorted; parts of the language first."""
         needed = [part for part in self.helpers if part.is_import and part.names]
         lines = {import_line(statement, part) for part in needed for statement in part.statements}
-        codes = {id(part.code): part.code for part in [*self.exercises.values(), *self.helpers] if part.yours}
+        codes = {
+            id(part.code): part.code
+            for part in [*self.exercises.values(), *self.helpers]
+            if part.yours
+        }
         for code in codes.values():
             lines |= {
-                each.text for each in code.statements if each.is_import and each.text.startswith("from __future__")
+                each.text
+                for each in code.statements
+                if each.is_import and each.text.startswith("from __future__")
             }
-        stars = {statement.text for part in self.helpers for statement in part.statements if statement.is_star}
+        stars = {
+            statement.text
+            for part in self.helpers
+            for statement in part.statements
+            if statement.is_star
+        }
         return lines_in_groups(lines | stars)
 
 
 def needed_by(part):
-    """Return the ids of the parts that must stand before one: what it uses at once, and all that those use."""
+    """Return the ids of the parts that must stand before one: what it uses at once, and all that
+    those use.
+    """
     found, waiting = {}, [part.uses[name] for name in part.now]
     while waiting:
         each = waiting.pop()
@@ -425,7 +489,9 @@ def import_line(statement, part):
 
 
 def lines_in_groups(lines):
-    """Sort imports: `__future__`, imports of everything, the standard library, the others, with a line between the groups."""
+    """Sort imports: `__future__`, imports of everything, the standard library, the others, with a
+    line between the groups.
+    """
     groups = {}
     for line in sorted(lines, key=lambda line: (line.startswith("from "), line)):
         package = re.split(r"[ .]", line)[1]

@@ -1,4 +1,6 @@
-"""Which names of its module a piece of Python binds and uses, and how to give it others: what it takes to move code from a notebook."""
+"""Which names of its module a piece of Python binds and uses, and how to give it others: what it
+takes to move code from a notebook.
+"""
 
 import ast
 import re
@@ -101,7 +103,12 @@ class GlobalNames(ast.NodeVisitor):
     def visit_comprehension_like(self, node):
         first = node.generators[0]
         self.visit(first.iter)  # it is computed outside
-        own = {name.id for each in node.generators for name in ast.walk(each.target) if isinstance(name, ast.Name)}
+        own = {
+            name.id
+            for each in node.generators
+            for name in ast.walk(each.target)
+            if isinstance(name, ast.Name)
+        }
         elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         rest = [first.target, *first.ifs, *node.generators[1:], *elements]
         self.visit_inside(rest, Scope(False, own, set()))
@@ -160,7 +167,13 @@ def scope_of(node):
     own, shared, elsewhere = set(), set(), set()
     if not isinstance(node, ast.ClassDef):
         arguments = node.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        every = [
+            *arguments.posonlyargs,
+            *arguments.args,
+            *arguments.kwonlyargs,
+            arguments.vararg,
+            arguments.kwarg,
+        ]
         own |= {each.arg for each in every if each}
     waiting = [node.body] if isinstance(node, ast.Lambda) else list(node.body)
     while waiting:
@@ -176,7 +189,9 @@ def scope_of(node):
             case ast.Lambda():
                 continue
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                own |= {found.target.id for found in ast.walk(each) if isinstance(found, ast.NamedExpr)}
+                own |= {
+                    found.target.id for found in ast.walk(each) if isinstance(found, ast.NamedExpr)
+                }
                 continue
             case ast.Name(ctx=ast.Store() | ast.Del()):
                 own.add(each.id)
@@ -198,20 +213,28 @@ def defaults_of(arguments):
 def annotations_of(function):
     """Return the annotations of a function's signature."""
     arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    every = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ]
     found = [each.annotation for each in every if each and each.annotation]
     return [*found, function.returns] if function.returns else found
 
 
 def renamed(source, new_names):
-    """Give names of the module others, in a piece of source, and leave equal names of functions, attributes and arguments alone.
+    """Give names of the module others, in a piece of source, and leave equal names of functions,
+    attributes and arguments alone.
 
     Args:
         source: one or more statements.
         new_names: dict, old name -> new name.
 
     Returns:
-        the source with its comments; without them in the rare case that only a rewritten one is sure to be right.
+        the source with its comments; without them in the rare case that only a rewritten one is
+        sure to be right.
     """
     tree = ast.parse(source)
     lines = source.encode().splitlines(keepends=True)
@@ -246,4 +269,8 @@ def edits_for(node, attribute, new_names, lines):
     if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
         opening = re.match(rb"(?:async\s+)?(?:def|class)\s+", lines[line][column:])
         column += opening.end() if opening else 0
-    return [(line, column, value, new_names[value])] if isinstance(node, (ast.Name, *FUNCTIONS, ast.ClassDef)) else []
+    return (
+        [(line, column, value, new_names[value])]
+        if isinstance(node, (ast.Name, *FUNCTIONS, ast.ClassDef))
+        else []
+    )

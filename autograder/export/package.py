@@ -1,4 +1,6 @@
-"""A learner's own Transformer as one module: what they wrote in `work/` where it passes its checks, the course's solution elsewhere."""
+"""A learner's own Transformer as one module: what they wrote in `work/` where it passes its checks,
+the course's solution elsewhere.
+"""
 
 import ast
 import contextlib
@@ -28,7 +30,9 @@ from autograder.shared.judge import judge, share
 FIRST, LAST = "ch04", "ch09"  # the chapters that make a Transformer, train it and let it write
 MODULE_SECONDS = 300  # to try a whole module
 ATTENTION = "MultiHeadAttention"
-LUXURY = "need_weights"  # its parameter that learners may leave out, and that the course's layers use
+LUXURY = (  # its parameter that learners may leave out, and that the course's layers use
+    "need_weights"
+)
 
 ADAPTER = f"""
 # The course's layers say {LUXURY}=False, and your class does not take it. Here it is taken, and makes no difference.
@@ -50,7 +54,8 @@ class Standing:
     Args:
         yours: the learner's, or else the course's.
         why: why not the learner's, or what theirs needs beside it.
-        doubt: why the learner's failed in their notebook, where that may be the fault of another function that it calls.
+        doubt: why the learner's failed in their notebook, where that may be the fault of another
+            function that it calls.
     """
 
     stem: str
@@ -69,14 +74,19 @@ def export(target, force=False, reference=False):
         reference: take the course's solutions alone, whatever is in `work/`.
 
     Raises:
-        CourseError: if the name does not do, something is in its place, or there is no work to collect.
+        CourseError: if the name does not do, something is in its place, or there is no work to
+            collect.
     """
     path = module_path(target, force)
     stems = [stem for stem in chapters() if FIRST <= stem[: len(FIRST)] <= LAST]
     references = {stem: reference_code(stem) for stem in chapters()}
     if reference:
         own = {}
-        standings = [Standing(stem, name, False, "as you asked") for stem in stems for name in load_exercises(stem)]
+        standings = [
+            Standing(stem, name, False, "as you asked")
+            for stem in stems
+            for name in load_exercises(stem)
+        ]
     else:
         require_work(stems)
         own, standings = graded_work(stems)
@@ -95,17 +105,21 @@ def module_path(target, force):
     name = path.stem
     if not name.isidentifier() or keyword.iskeyword(name):
         better = re.sub(r"\W", "_", name).lstrip("0123456789") or "my_transformer"
-        raise CourseError(f"a module cannot be imported as {name!r}; take letters, digits and _: {better}")
+        raise CourseError(
+            f"a module cannot be imported as {name!r}; take letters, digits and _: {better}"
+        )
     if name in sys.stdlib_module_names or is_installed(name, path):
         raise CourseError(
-            f"there is a package {name} already, which this would hide; take another name: my_transformer"
+            f"there is a package {name} already, which this would hide; take another name:"
+            " my_transformer"
         )
     if not path.parent.is_dir():
         raise CourseError(f"there is no folder {path.parent}; make it first")
     if path.is_dir() or (os.path.lexists(path) and not force):
         what = "a folder" if path.is_dir() else "already there"
         raise CourseError(
-            f"{path} is {what}; take another name" + ("" if path.is_dir() else ", or write over it with --force")
+            f"{path} is {what}; take another name"
+            + ("" if path.is_dir() else ", or write over it with --force")
         )
     return path
 
@@ -115,7 +129,9 @@ def is_installed(name, path):
     here = path.parent.resolve()
     elsewhere = [folder for folder in sys.path if Path(folder or ".").resolve() != here]
     spec = importlib.machinery.PathFinder.find_spec(name, elsewhere)
-    exported = spec is not None and spec.origin == str(ROOT / f"{name}.py")  # by this command, before
+    exported = spec is not None and spec.origin == str(
+        ROOT / f"{name}.py"
+    )  # by this command, before
     return (spec is not None and not exported) or (here == ROOT and (ROOT / name).is_dir())
 
 
@@ -123,8 +139,9 @@ def require_work(stems):
     """Raise a CourseError unless there is a notebook to collect from."""
     if not any((WORK / f"{stem}.ipynb").exists() for stem in stems):
         raise CourseError(
-            f"there is no notebook of chapters {int(FIRST[2:])} to {int(LAST[2:])} in work/; `make lab` "
-            "(python -m autograder work) puts them there for you to complete. --reference exports the course's solutions instead"
+            f"there is no notebook of chapters {int(FIRST[2:])} to {int(LAST[2:])} in work/; `make"
+            " lab` (python -m autograder work) puts them there for you to complete. --reference"
+            " exports the course's solutions instead"
         )
 
 
@@ -148,11 +165,18 @@ def graded_work(stems):
             standings += [Standing(stem, exercise, False, why) for exercise in load_exercises(stem)]
             continue
         saved = datetime.fromtimestamp(path.stat().st_mtime)
-        print(f"{stem}: checking your notebook as you saved it at {saved:%H:%M} on {saved:%d %B} ...", flush=True)
+        print(
+            f"{stem}: checking your notebook as you saved it at {saved:%H:%M} on {saved:%d %B} ...",
+            flush=True,
+        )
         notebook = rebuild(stem, read_submission(path))
-        grade_notebook(notebook, stem, student="you", unsandboxed=True)  # it is your own code, on your own machine
+        grade_notebook(
+            notebook, stem, student="you", unsandboxed=True
+        )  # it is your own code, on your own machine
         own[stem] = Code.of(stem, f"work/{stem}.ipynb", notebook, is_yours)
-        standings += [standing_of(stem, exercise, notebook, own[stem]) for exercise in load_exercises(stem)]
+        standings += [
+            standing_of(stem, exercise, notebook, own[stem]) for exercise in load_exercises(stem)
+        ]
     return own, standings
 
 
@@ -166,43 +190,63 @@ def standing_of(stem, exercise, notebook, code):
     source = source_in(notebook, exercise)
     if problem := notebook.metadata["autograder"]["problem"]:
         return Standing(stem, exercise, False, problem)
-    cells = [cell for cell in notebook.metadata["autograder"]["cells"] if cell["exercise"] == exercise]
+    cells = [
+        cell for cell in notebook.metadata["autograder"]["cells"] if cell["exercise"] == exercise
+    ]
     failed = [case for cell in cells for case in cell["cases"] if not case["passed"]]
     if failed and source.strip() == source_in(released(stem), exercise).strip():
         return Standing(stem, exercise, False, "yours is not begun")
     if failed and source == MISSING:
         return Standing(stem, exercise, False, "its cell is not in your notebook")
     statements = code.meaning(exercise, code.asked[exercise])
-    collectable = any(statement.yours for statement in statements) and not statements[0].course_import(exercise)
+    collectable = any(statement.yours for statement in statements) and not statements[
+        0
+    ].course_import(exercise)
     if failed:
         message = " ".join(failed[0]["message"].split())
         why = f"yours fails “{failed[0]['title']}”: {message}"
         blamed = suspects_of(exercise, source, notebook.metadata["autograder"])
         if blamed and collectable:
-            return Standing(stem, exercise, True, f"yours passes beside another {' and '.join(blamed)} than yours", why)
+            return Standing(
+                stem,
+                exercise,
+                True,
+                f"yours passes beside another {' and '.join(blamed)} than yours",
+                why,
+            )
         return Standing(stem, exercise, False, why)
     if not collectable:
-        return Standing(stem, exercise, False, "yours passes, but your notebook takes it from elsewhere")
+        return Standing(
+            stem, exercise, False, "yours passes, but your notebook takes it from elsewhere"
+        )
     return Standing(stem, exercise, True)
 
 
 def source_in(notebook, grade_id):
     """Return the source of a cell by its id."""
-    return next(cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id)
+    return next(
+        cell.source
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id
+    )
 
 
 def settled_module(path, standings, own, references):
     """Return the text of a module whose parts work together.
 
-    Each part was checked beside others than those it meets here: a learner's layer beside a learner's attention that failed, and that
-    the course's has replaced. So the module as a whole is checked again. What does not work in this company gives way, and what failed only
-    because of the company it had may stay.
+    Each part was checked beside others than those it meets here: a learner's layer beside a
+    learner's attention that failed, and that the course's has replaced. So the module as a whole is
+    checked again. What does not work in this company gives way, and what failed only because of the
+    company it had may stay.
 
     Raises:
         CourseError: if even the course's own parts fail.
     """
     while True:
-        chosen = {each.exercise: own[each.stem] if each.yours else references[each.stem] for each in standings}
+        chosen = {
+            each.exercise: own[each.stem] if each.yours else references[each.stem]
+            for each in standings
+        }
         collection = Collection(chosen, references)
         if withdrawn := without_what_they_use(collection, standings):
             continue
@@ -213,19 +257,27 @@ def settled_module(path, standings, own, references):
 
 
 def without_what_they_use(collection, standings):
-    """Let the course's parts replace those of the learner's that use a name which the module cannot have; return whether there were any."""
+    """Let the course's parts replace those of the learner's that use a name which the module cannot
+    have; return whether there were any.
+    """
     found = False
     for standing in standings:
-        missing = set().union(*(part.missing for part in collection.exercise(standing.exercise).helpers()))
+        missing = set().union(
+            *(part.missing for part in collection.exercise(standing.exercise).helpers())
+        )
         if standing.yours and missing:
             names = " and ".join(sorted(missing))
             standing.yours, found = False, True
-            standing.why = standing.doubt or f"yours passes, but uses {names}, which no cell before its check defines"
+            standing.why = (
+                standing.doubt
+                or f"yours passes, but uses {names}, which no cell before its check defines"
+            )
     return found
 
 
 def withdraw(failures, collection, standings):
-    """Let the course's parts replace those of the learner's that fail in the module, or that make the course's fail.
+    """Let the course's parts replace those of the learner's that fail in the module, or that make
+    the course's fail.
 
     Returns:
         whether any did.
@@ -236,13 +288,23 @@ def withdraw(failures, collection, standings):
     by_name = {standing.exercise: standing for standing in standings}
     culprits = {name: message for name, message in failures.items() if by_name[name].yours}
     for name, message in failures.items() if not culprits else ():
-        used = [part.exercise for helper in collection.exercise(name).helpers() for part in helper.uses.values()]
+        used = [
+            part.exercise
+            for helper in collection.exercise(name).helpers()
+            for part in helper.uses.values()
+        ]
         culprits |= {each: f"{name}: {message}" for each in used if each and by_name[each].yours}
     if not culprits and failures and any(standing.yours for standing in standings):
-        culprits = {standing.exercise: next(iter(failures.values())) for standing in standings if standing.yours}
+        culprits = {
+            standing.exercise: next(iter(failures.values()))
+            for standing in standings
+            if standing.yours
+        }
     if not culprits and failures:
         name, message = next(iter(failures.items()))
-        raise CourseError(f"the course's own {name} fails in this module: {message}; please report it")
+        raise CourseError(
+            f"the course's own {name} fails in this module: {message}; please report it"
+        )
     for name, message in culprits.items():
         company = (
             "yours fails, also beside the parts here"
@@ -257,7 +319,8 @@ def failures_of(text, collection, standings):
     """Check every part of a module as the grader checks a notebook.
 
     Returns:
-        dict: exercise -> message of the first case that fails, or what stops the import of the module there.
+        dict: exercise -> message of the first case that fails, or what stops the import of the
+            module there.
     """
     failures = {}
     limits = Limits()
@@ -271,13 +334,18 @@ def failures_of(text, collection, standings):
             if ran.status != "ok":
                 line = int((re.findall(r"^line (\d+)$", ran.text, re.MULTILINE) or ["0"])[-1])
                 why = f"the module stops with {ran.error or ran.status}"
-                return dict.fromkeys(exercises_at(line, text, collection) or [each.exercise for each in standings], why)
+                return dict.fromkeys(
+                    exercises_at(line, text, collection) or [each.exercise for each in standings],
+                    why,
+                )
             for standing in standings:
                 exercise = load_exercises(standing.stem)[standing.exercise]
                 prepared = exercise.prepare(secrets.token_bytes(16))
                 verdicts = judge(prepared, ask_all(kernel, prepared, limits, None))
                 if share(verdicts) < 1:
-                    failures[standing.exercise] = next(each.message for each in verdicts if not each.passed)
+                    failures[standing.exercise] = next(
+                        each.message for each in verdicts if not each.passed
+                    )
     return failures
 
 
@@ -286,7 +354,11 @@ def exercises_at(line, text, collection):
     for part in collection.in_order():
         first = text[: text.index(part.text())].count("\n") + 1
         if first <= line <= first + part.text().count("\n"):
-            return [name for name, each in collection.exercises.items() if part is each or part in each.helpers()]
+            return [
+                name
+                for name, each in collection.exercises.items()
+                if part is each or part in each.helpers()
+            ]
     return []
 
 
@@ -329,10 +401,16 @@ def docstring(path, standings, yours):
         names = ", ".join(standing.exercise for standing in standings if standing.yours == mine)
         if names:
             lists.append(textwrap.fill(f"{heading}: {names}.", 100))
-    others = {len(standings): "all {count} parts are yours", 0: "all {count} parts are the course's"}
+    others = {
+        len(standings): "all {count} parts are yours",
+        0: "all {count} parts are the course's",
+    }
     shares = others.get(yours, "{yours} of {count} parts are yours, the others the course's")
     opening = f"A Transformer in one module: {shares.format(yours=yours, count=len(standings))}."
-    made = f"Written by `python -m autograder export {path.stem}`; with --force, that collects it anew from your notebooks in work/."
+    made = (
+        f"Written by `python -m autograder export {path.stem}`; with --force, that collects it anew"
+        " from your notebooks in work/."
+    )
     return '"""' + "\n\n".join([opening, made, "\n".join(lists)]) + '\n"""'
 
 
@@ -356,25 +434,40 @@ def origin(part, collection):
     if part.exercise:
         return f"# {whose}, from {part.code.file}."
     users = [
-        exercise for exercise, each in collection.exercises.items() if any(part is helper for helper in each.helpers())
+        exercise
+        for exercise, each in collection.exercises.items()
+        if any(part is helper for helper in each.helpers())
     ]
-    return f"# {whose}, from {part.code.file}: {' and '.join(users[:3])} {'uses' if len(users) == 1 else 'use'} it."
+    return (
+        f"# {whose}, from {part.code.file}: {' and '.join(users[:3])}"
+        f" {'uses' if len(users) == 1 else 'use'} it."
+    )
 
 
 def needs_adapter(collection, bodies):
-    """Return whether somebody passes attention a parameter that the learner's class does not take."""
+    """Return whether somebody passes attention a parameter that the learner's class does not
+    take.
+    """
     part = collection.exercises.get(ATTENTION)
     if part is None or not part.yours:
         return False
     classes = [each.node for each in part.statements if isinstance(each.node, ast.ClassDef)]
     forwards = [
-        each for node in classes for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "forward"
+        each
+        for node in classes
+        for each in node.body
+        if isinstance(each, ast.FunctionDef) and each.name == "forward"
     ]
     if not forwards or forwards[-1].args.kwarg:
         return False
     arguments = forwards[-1].args
     taken = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    passed = [each.arg for _, body in bodies for each in ast.walk(ast.parse(body)) if isinstance(each, ast.keyword)]
+    passed = [
+        each.arg
+        for _, body in bodies
+        for each in ast.walk(ast.parse(body))
+        if isinstance(each, ast.keyword)
+    ]
     return LUXURY not in taken and LUXURY in passed
 
 
@@ -397,12 +490,17 @@ def write_whole(path, text):
 
 def table(standings):
     """Lay out which part is whose, and why."""
-    left, middle = max(len(each.stem) for each in standings), max(len(each.exercise) for each in standings)
+    left, middle = (
+        max(len(each.stem) for each in standings),
+        max(len(each.exercise) for each in standings),
+    )
     indent = left + middle + 18
     lines = [f"{'chapter':<{left}}  {'part':<{middle}}  {'whose':<12}  why", "─" * WIDTH]
     before = None
     for each in standings:
-        first, *rest = textwrap.wrap(each.why, max(40, WIDTH - indent), max_lines=3, placeholder=" …") or [""]
+        first, *rest = textwrap.wrap(
+            each.why, max(40, WIDTH - indent), max_lines=3, placeholder=" …"
+        ) or [""]
         whose = "yours" if each.yours else "the course's"
         stem = each.stem if each.stem != before else ""
         lines.append(f"{stem:<{left}}  {each.exercise:<{middle}}  {whose:<12}  {first}".rstrip())
@@ -419,5 +517,8 @@ def closing(path, standings, reference):
     elif yours == len(standings):
         first = f"{path}: all {yours} parts are yours."
     else:
-        first = f"{path}: {yours} of {len(standings)} parts are yours; export again, with --force, when there are more."
+        first = (
+            f"{path}: {yours} of {len(standings)} parts are yours; export again, with --force, when"
+            " there are more."
+        )
     return f"{first}\nNext: python -m solutions.translator train --model {path}"

@@ -1,4 +1,6 @@
-"""Ctrl-C that is not lost: libraries catch everything while they are imported, and with it the KeyboardInterrupt of that moment."""
+"""Ctrl-C that is not lost: libraries catch everything while they are imported, and with it the
+KeyboardInterrupt of that moment.
+"""
 
 import signal
 

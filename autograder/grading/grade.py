@@ -1,7 +1,9 @@
-"""Grade one submission: run its cells in a process of its own, ask the questions, judge the answers here.
+"""Grade one submission: run its cells in a process of its own, ask the questions, judge the answers
+here.
 
-What a learner's code prints, changes or breaks has no part in the verdict; only the observations that come back do, and they are
-compared with the reference's in this process. The score of a cell is the part of its cases' weight that passed, times its points.
+What a learner's code prints, changes or breaks has no part in the verdict; only the observations
+that come back do, and they are compared with the reference's in this process. The score of a cell
+is the part of its cases' weight that passed, times its points.
 """
 
 import contextlib
@@ -25,7 +27,8 @@ from autograder.grading.submission import is_solution
 from autograder.shared.judge import judge, share
 from autograder.shared.wire import printable
 
-# Before PyTorch is imported: sums depend on the number of threads, and the cores are for submissions side by side.
+# Before PyTorch is imported: sums depend on the number of threads, and the cores are for
+# submissions side by side.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
@@ -45,8 +48,9 @@ class Limits:
 def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed=None):
     """Run and grade a notebook that `autograder.grading.submission.rebuild` made, in place.
 
-    Each graded cell gets its verdicts as printed text and its score as its result, which is how nbgrader reads it. The record (seed,
-    hash, version of the checks, each verdict) is kept in the notebook's metadata.
+    Each graded cell gets its verdicts as printed text and its score as its result, which is how
+    nbgrader reads it. The record (seed, hash, version of the checks, each verdict) is kept in the
+    notebook's metadata.
 
     Args:
         student: whose it is; with the notebook's hash this decides the seed, unless there is one.
@@ -75,7 +79,9 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
 def run_cells(notebook, stem, kernel, limits, record):
     """Run the notebook from top to bottom, grading each check where it stands."""
     questions = paper(stem, bytes.fromhex(record["seed"]))
-    sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)}
+    sources = {
+        cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)
+    }
     stopped = {}  # exercise -> why the cell that should define it stopped
     if any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
         # where the chapter does without, it is not there yet, and takes longer than a question may
@@ -98,16 +104,21 @@ def run_cells(notebook, stem, kernel, limits, record):
 
 
 def suspects_of(exercise, source, record):
-    """Return the other exercises that lost points further up in the notebook and that an exercise's source calls."""
-    failed = {cell["exercise"] for cell in record["cells"] if cell["score"] < cell["points"]} - {exercise}
+    """Return the other exercises that lost points further up in the notebook and that an exercise's
+    source calls.
+    """
+    failed = {cell["exercise"] for cell in record["cells"] if cell["score"] < cell["points"]} - {
+        exercise
+    }
     return sorted(name for name in failed if re.search(rf"\b{name}\(", source))
 
 
 def ask_all(kernel, prepared, limits, stopped):
     """Observe the learner's function in each case.
 
-    All cases are asked at once, which is quick. Those that get no answer are asked again, one by one, so that each is told what became of
-    it; when one has ended the process, or the time is used up, the rest is not tried.
+    All cases are asked at once, which is quick. Those that get no answer are asked again, one by
+    one, so that each is told what became of it; when one has ended the process, or the time is used
+    up, the rest is not tried.
     """
     until = time.monotonic() + limits.exercise
     observations, why = kernel.ask(prepared.name, prepared.cases, min(limits.case, limits.exercise))
@@ -119,7 +130,10 @@ def ask_all(kernel, prepared, limits, stopped):
         elif index != missing[0] and kernel.gone:
             why = "was not tried again, because it stopped Python in a case before this one"
         elif time.monotonic() >= until:
-            why = f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"
+            why = (
+                "was not tried again, because the cases before this one took"
+                f" {limits.exercise:.0f} s"
+            )
         elif not alone:
             [observations[index]], why = kernel.ask(
                 prepared.name, [prepared.cases[index]], min(limits.case, until - time.monotonic())
@@ -146,7 +160,9 @@ def reason_for_stopping(ran, limits):
 
 
 def outputs_of(ran, limits):
-    """Return a cell's outputs as plain text, whatever the learner's code sent; nothing of it can be markup."""
+    """Return a cell's outputs as plain text, whatever the learner's code sent; nothing of it can be
+    markup.
+    """
     text = ran.text + (f"\n{reason_for_stopping(ran, limits)}" if ran.status != "ok" else "")
     return [stream(printable(text))] if text else []
 
@@ -159,7 +175,10 @@ def outcome_of(cell, exercise, verdicts, beliefs):
         "exercise": exercise,
         "points": points,
         "score": round(points * share(verdicts), 2),
-        "cases": [{**asdict(verdict), "misconception": belief_of(verdict, beliefs)} for verdict in verdicts],
+        "cases": [
+            {**asdict(verdict), "misconception": belief_of(verdict, beliefs)}
+            for verdict in verdicts
+        ],
     }
 
 
@@ -194,7 +213,11 @@ def write_outcome(cell, record, outcome):
         lines.append(f"{'✓' if case['passed'] else '✗'} {case['title']}")
         if not case["passed"]:
             lines.append(f"    {case['message']}")
-    score = {"data": {"text/plain": f"{outcome['score']:g}"}, "execution_count": None, "metadata": {}}
+    score = {
+        "data": {"text/plain": f"{outcome['score']:g}"},
+        "execution_count": None,
+        "metadata": {},
+    }
     cell.outputs = [
         stream(printable("\n".join(lines) + "\n")),
         nbformat.from_dict({"output_type": "execute_result", **score}),
@@ -213,17 +236,20 @@ def graded_cells(notebook):
 
 
 def seed_of(stem, occasion, key=SEED_KEY):
-    """Return the secret seed of a chapter's questions on one occasion: the same for the same one, and not to be guessed.
+    """Return the secret seed of a chapter's questions on one occasion: the same for the same one,
+    and not to be guessed.
 
     Args:
-        occasion: text that tells it from others, such as a learner's name with the hash of their notebook.
+        occasion: text that tells it from others, such as a learner's name with the hash of their
+            notebook.
         key: path of the course's secret key.
     """
     return hmac.digest(seed_key(key), f"{stem}\n{occasion}".encode(), hashlib.sha256)
 
 
 def seed_key(path=SEED_KEY):
-    """Return the course's secret key, made on first use and kept beside the gradebook, readable by its owner alone.
+    """Return the course's secret key, made on first use and kept beside the gradebook, readable by
+    its owner alone.
 
     Raises:
         CourseError: if there is something else in its place, such as what a loss of power leaves.
@@ -241,7 +267,8 @@ def seed_key(path=SEED_KEY):
     text = path.read_text().strip()
     if not re.fullmatch(r"[0-9a-f]{64}", text):
         raise CourseError(
-            f"{path} holds no key; put your copy of it there or, if you have none, remove it: a new one is made"
+            f"{path} holds no key; put your copy of it there or, if you have none, remove it: a new"
+            " one is made"
         )
     return bytes.fromhex(text)
 

@@ -1,7 +1,9 @@
-"""The one writer into nbgrader's gradebook: scores of graded notebooks, as `nbgrader autograde` would store them.
+"""The one writer into nbgrader's gradebook: scores of graded notebooks, as `nbgrader autograde`
+would store them.
 
-nbgrader's own functions look a whole class up for each score; here a submission is one transaction of a few rows, so that the last of
-30,000 takes no longer than the first. Whatever a person wrote into the gradebook, such as a manual score, stays.
+nbgrader's own functions look a whole class up for each score; here a submission is one transaction
+of a few rows, so that the last of 30,000 takes no longer than the first. Whatever a person wrote
+into the gradebook, such as a manual score, stays.
 """
 
 import warnings
@@ -59,7 +61,8 @@ class Scores:
         db_url: SQLAlchemy's URL of the gradebook, "sqlite:///..." or "postgresql://...".
 
     Raises:
-        CourseError: at the first use, if the gradebook cannot be opened, or does not fit the release.
+        CourseError: at the first use, if the gradebook cannot be opened, or does not fit the
+            release.
     """
 
     def __init__(self, stem, db_url):
@@ -74,7 +77,9 @@ class Scores:
 
     @cached_property
     def gradebook(self):
-        """The gradebook, opened when it is first needed: by then the first submissions are being graded."""
+        """The gradebook, opened when it is first needed: by then the first submissions are being
+        graded.
+        """
         open_quietly()
         try:
             register_release(self.stem, self.db_url)
@@ -90,20 +95,32 @@ class Scores:
     @cached_property
     def release(self):
         """The ids of the assignment and of its notebook."""
-        find = select(Assignment.id, ReleasedNotebook.id).join(ReleasedNotebook).where(Assignment.name == self.stem)
+        find = (
+            select(Assignment.id, ReleasedNotebook.id)
+            .join(ReleasedNotebook)
+            .where(Assignment.name == self.stem)
+        )
         return self.session.execute(find).one()
 
     @cached_property
     def cells(self):
         """The ids of the cells that carry points or ask for a solution, by kind and name."""
-        find = select(BaseCell.id, BaseCell.type, BaseCell.name).where(BaseCell.notebook_id == self.release[1])
+        find = select(BaseCell.id, BaseCell.type, BaseCell.name).where(
+            BaseCell.notebook_id == self.release[1]
+        )
         return {(kind, name): cell for cell, kind, name in self.session.execute(find)}
 
     @cached_property
     def stored(self):
         """The score of each learner who had one at the first look, dict[str, float]."""
-        rows = select(SubmittedAssignment.student_id, Grade.auto_score).select_from(SubmittedAssignment)
-        rows = rows.join(SubmittedNotebook).join(Grade).where(SubmittedAssignment.assignment_id == self.release[0])
+        rows = select(SubmittedAssignment.student_id, Grade.auto_score).select_from(
+            SubmittedAssignment
+        )
+        rows = (
+            rows.join(SubmittedNotebook)
+            .join(Grade)
+            .where(SubmittedAssignment.assignment_id == self.release[0])
+        )
         scores = {}
         for learner, score in self.session.execute(rows):
             scores[learner] = scores.get(learner, 0.0) + (score or 0.0)
@@ -121,17 +138,26 @@ class Scores:
         for cell in notebook.cells:
             about = cell.metadata.get("nbgrader", {})
             if about.get("grade"):
-                grades.append({"of": self.cells["GradeCell", about["grade_id"]], "score": scores[about["grade_id"]]})
+                grades.append(
+                    {
+                        "of": self.cells["GradeCell", about["grade_id"]],
+                        "score": scores[about["grade_id"]],
+                    }
+                )
             elif about.get("solution"):
                 remark = NO_RESPONSE if about.get("checksum") == compute_checksum(cell) else None
-                comments.append({"of": self.cells["SolutionCell", about["grade_id"]], "remark": remark})
+                comments.append(
+                    {"of": self.cells["SolutionCell", about["grade_id"]], "remark": remark}
+                )
         sheet = self.sheet_of(learner, timestamp)
         self.run(SET_GRADE, [{"sheet": sheet, **grade} for grade in grades])
         self.run(SET_COMMENT, [{"sheet": sheet, **comment} for comment in comments])
         self.session.commit()
 
     def sheet_of(self, learner, timestamp):
-        """Return the id of a learner's notebook in the gradebook; where there is none, make it, with empty grades and comments."""
+        """Return the id of a learner's notebook in the gradebook; where there is none, make it,
+        with empty grades and comments.
+        """
         assignment, notebook = self.release
         mine = {"assignment": assignment, "learner": learner}
         sheet = self.session.execute(FIND_SHEET, mine).scalar()
@@ -142,14 +168,22 @@ class Scores:
         if self.session.execute(FIND_STUDENT, mine).scalar() is None:
             self.run(insert(Student), [{"id": learner}])
         submitted = new_uuid()
-        about = {"id": submitted, "assignment_id": assignment, "student_id": learner, "timestamp": timestamp}
+        about = {
+            "id": submitted,
+            "assignment_id": assignment,
+            "student_id": learner,
+            "timestamp": timestamp,
+        }
         self.run(insert(SubmittedAssignment), [about])
         sheet = new_uuid()
         about = {"id": sheet, "notebook_id": notebook, "assignment_id": submitted}
         self.run(insert(SubmittedNotebook), [about])
         for kind, table in (("GradeCell", Grade), ("SolutionCell", Comment)):
             of = [cell for (each, _), cell in self.cells.items() if each == kind]
-            self.run(insert(table), [{"id": new_uuid(), "cell_id": cell, "notebook_id": sheet} for cell in of])
+            self.run(
+                insert(table),
+                [{"id": new_uuid(), "cell_id": cell, "notebook_id": sheet} for cell in of],
+            )
         return sheet
 
     def run(self, statement, rows):
@@ -162,7 +196,8 @@ def register_release(stem, db_url):
     """Tell the gradebook of an assignment's cells and points, as the released notebook has them.
 
     Raises:
-        CourseError: if there is no such chapter, or the gradebook holds submissions to a release with other cells.
+        CourseError: if there is no such chapter, or the gradebook holds submissions to a release
+            with other cells.
     """
     if stem not in chapters() or not notebook_of(stem).exists():
         raise CourseError(f"there is no released notebook for {stem!r}; `make notebooks` makes it")
@@ -174,19 +209,23 @@ def register_release(stem, db_url):
         saver.preprocess(nbformat.read(notebook_of(stem), as_version=4), resources)
     except RuntimeError:
         raise CourseError(
-            f"the gradebook holds submissions to an earlier release of {stem}, with other exercises; "
-            "move autograder/gradebook.db aside and grade again"
+            f"the gradebook holds submissions to an earlier release of {stem}, with other"
+            " exercises; move autograder/gradebook.db aside and grade again"
         ) from None
 
 
 def open_quietly():
-    """Keep nbgrader's warnings, of which none is a fault, to itself, and spare it a program that takes two seconds."""
+    """Keep nbgrader's warnings, of which none is a fault, to itself, and spare it a program that
+    takes two seconds.
+    """
     warnings.filterwarnings("ignore", category=SAWarning)
     nbgrader.api.get_alembic_version = version_of_tables
 
 
 def version_of_tables():
-    """Return the version that nbgrader notes in a fresh gradebook, as the program `alembic heads` prints it."""
+    """Return the version that nbgrader notes in a fresh gradebook, as the program `alembic heads`
+    prints it.
+    """
     config = Config()
     config.set_main_option("script_location", str(Path(nbgrader.__file__).parent / "alembic"))
     return ScriptDirectory.from_config(config).get_current_head()

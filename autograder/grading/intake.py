@@ -1,7 +1,8 @@
-"""Find what was handed in: nbgrader's folders, a flat folder of notebooks, or a zip from a learning platform.
+"""Find what was handed in: nbgrader's folders, a flat folder of notebooks, or a zip from a learning
+platform.
 
-Nothing is unpacked or copied, no link is followed, and a file that cannot be read is still a submission: it becomes a blank one with the
-reason.
+Nothing is unpacked or copied, no link is followed, and a file that cannot be read is still a
+submission: it becomes a blank one with the reason.
 """
 
 import hashlib
@@ -29,11 +30,17 @@ from autograder.grading.submission import (
 )
 from autograder.shared.wire import printable
 
-MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")  # begins a folder's name, or a file's
-COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|", re.IGNORECASE)  # what programs add to the name of a copy
+MOODLE = re.compile(
+    r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file"
+)  # begins a folder's name, or a file's
+COPY = re.compile(
+    r"copy of|copy ?\d*|\(\d+\)|", re.IGNORECASE
+)  # what programs add to the name of a copy
 CANVAS = re.compile(r"(?P<learner>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
 LONGEST_TIMESTAMP = 100  # bytes
-LONGEST_NAME = 128  # bytes; nbgrader's gradebook holds no more characters, and a folder's name 255 bytes
+LONGEST_NAME = (
+    128  # bytes; nbgrader's gradebook holds no more characters, and a folder's name 255 bytes
+)
 MOST_MEMBERS = 200_000  # files in a zip
 LINKED = "the folder that was handed in is a link to another one; hand in a folder of your own"
 
@@ -46,7 +53,8 @@ class HandedIn:
         learner: who handed it in, by the name of the folder or file.
         stem: the chapter.
         read: called, gives the Submission. It never raises for what a learner can do.
-        timestamp: when it was handed in, in UTC without a zone, as nbgrader keeps it; None where that is not known.
+        timestamp: when it was handed in, in UTC without a zone, as nbgrader keeps it; None where
+            that is not known.
     """
 
     learner: str
@@ -59,8 +67,8 @@ def find_submissions(place, stem=None):
     """Find the submissions in a folder or a zip.
 
     Args:
-        place: `<learner>/<chapter>/<chapter>.ipynb` as nbgrader has it, `<learner>.ipynb`, or a zip with either, or with the names that
-            Canvas and Moodle give.
+        place: `<learner>/<chapter>/<chapter>.ipynb` as nbgrader has it, `<learner>.ipynb`, or a zip
+            with either, or with the names that Canvas and Moodle give.
         stem: the chapter; where it is not given, each file's path or cells tell.
 
     Returns:
@@ -77,17 +85,22 @@ def find_submissions(place, stem=None):
     elif place.exists():
         raise CourseError(f"{place} is neither a folder nor a zip of notebooks")
     else:
-        raise CourseError(f"there is no {place}; name the folder, or the zip, that holds what was handed in")
+        raise CourseError(
+            f"there is no {place}; name the folder, or the zip, that holds what was handed in"
+        )
     if not found:
         what = f"to {stem} " if stem else ""
         raise CourseError(
-            f"no submission {what}is in {place}; it should hold <learner>/<chapter>/<chapter>.ipynb or <learner>.ipynb"
+            f"no submission {what}is in {place}; it should hold <learner>/<chapter>/<chapter>.ipynb"
+            " or <learner>.ipynb"
         )
     return sorted(found, key=lambda each: (each.stem, each.learner))
 
 
 def in_nbgrader_folders(place, stem):
-    """Return what lies in `<learner>/<chapter>/`: every such folder is a submission, whatever is in it."""
+    """Return what lies in `<learner>/<chapter>/`: every such folder is a submission, whatever is in
+    it.
+    """
     stems = [stem] if stem else chapters()
     found = []
     for folder in sorted(place.iterdir()):
@@ -122,7 +135,8 @@ def from_folder(folder, learner, stem):
 
 
 def timestamp_in(folder, remark=lambda text: None):
-    """Return when a submission was handed in, as its timestamp.txt says, or None where there is none that can be read.
+    """Return when a submission was handed in, as its timestamp.txt says, or None where there is
+    none that can be read.
 
     Args:
         remark: called with a sentence where there is one that does not count.
@@ -143,12 +157,16 @@ def timestamp_in(folder, remark=lambda text: None):
 
 def in_flat_folder(place, stem):
     """Return the notebooks of a folder, each named by its learner."""
-    files = [path for path in sorted(place.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts]
+    files = [
+        path for path in sorted(place.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts
+    ]
     candidates = []
     for path in files:
         changed = datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(tzinfo=None)
         candidates.append(
-            Candidate(PurePosixPath(path.relative_to(place)), lambda path=path: read_bytes(path), changed)
+            Candidate(
+                PurePosixPath(path.relative_to(place)), lambda path=path: read_bytes(path), changed
+            )
         )
     return from_candidates(candidates, stem)
 
@@ -158,16 +176,24 @@ def in_zip(place, stem):
     try:
         archive = zipfile.ZipFile(place)
     except (zipfile.BadZipFile, UnicodeDecodeError, NotImplementedError) as error:
-        raise CourseError(f"{place} is a damaged zip ({error}); unpack it yourself, and name the folder") from None
+        raise CourseError(
+            f"{place} is a damaged zip ({error}); unpack it yourself, and name the folder"
+        ) from None
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
         raise CourseError(f"{place} holds {len(members):,} files; no class is that large")
     candidates = []
     for member in members:
         path = PurePosixPath(member.filename)
-        if path.suffix != ".ipynb" or "__MACOSX" in path.parts or ".ipynb_checkpoints" in path.parts:
+        if (
+            path.suffix != ".ipynb"
+            or "__MACOSX" in path.parts
+            or ".ipynb_checkpoints" in path.parts
+        ):
             continue
-        candidates.append(Candidate(path, lambda member=member: read_member(archive, member), when(member)))
+        candidates.append(
+            Candidate(path, lambda member=member: read_member(archive, member), when(member))
+        )
     return from_candidates(candidates, stem)
 
 
@@ -189,8 +215,17 @@ def read_member(archive, member):
     try:
         with archive.open(member) as file:
             content = file.read(LARGEST_NOTEBOOK + 1)
-    except (RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error, OSError, EOFError) as error:
-        raise ValueError(f"{name} could not be read from the zip: {printable(str(error))[:200]}") from None
+    except (
+        RuntimeError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+        OSError,
+        EOFError,
+    ) as error:
+        raise ValueError(
+            f"{name} could not be read from the zip: {printable(str(error))[:200]}"
+        ) from None
     if len(content) > LARGEST_NOTEBOOK:
         raise ValueError(f"{name} unpacks to more than {LARGEST_NOTEBOOK // 1_000_000} MB")
     if not content:
@@ -204,7 +239,8 @@ class Candidate:
 
     Args:
         path: relative to the folder or the zip.
-        read_bytes: called, gives its content, or raises ValueError or OSError with a sentence for the learner.
+        read_bytes: called, gives its content, or raises ValueError or OSError with a sentence for
+            the learner.
         changed: when it was last written, or None.
     """
 
@@ -214,20 +250,27 @@ class Candidate:
 
 
 def from_candidates(candidates, stem):
-    """Return one submission for each learner and chapter; of several files the newest counts, and the others are noted.
+    """Return one submission for each learner and chapter; of several files the newest counts, and
+    the others are noted.
 
     Args:
-        stem: the chapter, or None: then a file that does not tell is taken for one to the chapter of most others.
+        stem: the chapter, or None: then a file that does not tell is taken for one to the chapter
+            of most others.
 
     Raises:
-        CourseError: if no file tells its chapter, or files of several folders tell the same learner.
+        CourseError: if no file tells its chapter, or files of several folders tell the same
+            learner.
     """
     stems = chapters()
     arranged = in_folders_of_learners([candidate.path for candidate in candidates], stems)
-    told = {each: arranged.get(each.path, learner_and_chapter(each.path, stems)) for each in candidates}
+    told = {
+        each: arranged.get(each.path, learner_and_chapter(each.path, stems)) for each in candidates
+    }
     told = {candidate: what for candidate, what in told.items() if what}
     told = {
-        candidate: (learner, each) for candidate, (learner, each) in told.items() if stem in (None, each) or not each
+        candidate: (learner, each)
+        for candidate, (learner, each) in told.items()
+        if stem in (None, each) or not each
     }
     if not stem:
         told = {
@@ -236,7 +279,9 @@ def from_candidates(candidates, stem):
         }
         stem = usual_chapter([each for _, each in told.values()])
     newest, others = {}, {}
-    for candidate in sorted(told, key=lambda each: (each.changed or datetime.min, in_order(each.path))):
+    for candidate in sorted(
+        told, key=lambda each: (each.changed or datetime.min, in_order(each.path))
+    ):
         learner, each = told[candidate]
         key = named(learner), each or stem
         if key in newest:
@@ -245,19 +290,24 @@ def from_candidates(candidates, stem):
             others.setdefault(key, []).append(newest[key].path.name)
         newest[key] = candidate
     return [
-        HandedIn(learner, each, reader_of(candidate, others.get((learner, each), ())), candidate.changed)
+        HandedIn(
+            learner, each, reader_of(candidate, others.get((learner, each), ())), candidate.changed
+        )
         for (learner, each), candidate in newest.items()
     ]
 
 
 def in_folders_of_learners(paths, stems):
-    """Return (learner, chapter) of each path below `<learner>/<chapter>/`, where that is how somebody's `<chapter>.ipynb` lies.
+    """Return (learner, chapter) of each path below `<learner>/<chapter>/`, where that is how
+    somebody's `<chapter>.ipynb` lies.
 
-    There a folder's name says who it is, and no file's name can say otherwise. What lies beside a notebook of the chapter's own name is
-    nobody's: None.
+    There a folder's name says who it is, and no file's name can say otherwise. What lies beside a
+    notebook of the chapter's own name is nobody's: None.
     """
     own = {
-        path for path in paths if len(path.parts) > 2 and path.parent.name in stems and path.stem == path.parent.name
+        path
+        for path in paths
+        if len(path.parts) > 2 and path.parent.name in stems and path.stem == path.parent.name
     }
     places = {path.parents[2] for path in own}
     told = {}
@@ -330,7 +380,9 @@ def usual_chapter(told):
     """
     known = Counter(filter(None, told))
     if told and not known:
-        raise CourseError(f"no notebook tells its chapter; say it: --chapter {chapters()[0]}, or another one")
+        raise CourseError(
+            f"no notebook tells its chapter; say it: --chapter {chapters()[0]}, or another one"
+        )
     return known.most_common(1)[0][0] if known else None
 
 
@@ -338,7 +390,9 @@ def usual_chapter(told):
 def exercises_of(stem):
     """Return the ids of a released notebook's exercises and checks."""
     notebook = nbformat.read(notebook_of(stem), as_version=4)
-    return {cell.metadata.nbgrader.grade_id for cell in notebook.cells if "nbgrader" in cell.metadata}
+    return {
+        cell.metadata.nbgrader.grade_id for cell in notebook.cells if "nbgrader" in cell.metadata
+    }
 
 
 def reader_of(candidate, others):
@@ -360,7 +414,9 @@ def reader_of(candidate, others):
 
 
 def named(learner):
-    """Return a learner's name as folders and gradebooks can have it; what they cannot have is written otherwise."""
+    """Return a learner's name as folders and gradebooks can have it; what they cannot have is
+    written otherwise.
+    """
     name = learner.encode("utf-8", "backslashreplace").decode("utf-8")
     if name in ("", ".", ".."):
         return f"unnamed{name}"

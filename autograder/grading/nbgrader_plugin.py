@@ -1,4 +1,6 @@
-"""The parts that `nbgrader_config.py` plugs into nbgrader, so that plain `nbgrader autograde` is already the careful one."""
+"""The parts that `nbgrader_config.py` plugs into nbgrader, so that plain `nbgrader autograde` is
+already the careful one.
+"""
 
 import glob
 from pathlib import Path
@@ -16,27 +18,35 @@ from autograder.grading.submission import rebuild
 
 
 class SubmittedFolders(CourseDirectory):
-    """nbgrader's view of the course while it grades: of a learner's folder it takes the notebook and the time, and nothing else.
+    """nbgrader's view of the course while it grades: of a learner's folder it takes the notebook
+    and the time, and nothing else.
 
-    nbgrader copies whatever lies beside a notebook, and follows links: a link to a file of the grader's would come back with the feedback,
-    and a pipe would stop the run, as does a timestamp that is none.
+    nbgrader copies whatever lies beside a notebook, and follows links: a link to a file of the
+    grader's would come back with the feedback, and a pipe would stop the run, as does a timestamp
+    that is none.
     """
 
     def __init__(self, coursedir):
-        given = {name: getattr(coursedir, name) for name in CourseDirectory.class_trait_names(config=True)}
+        given = {
+            name: getattr(coursedir, name)
+            for name in CourseDirectory.class_trait_names(config=True)
+        }
         super().__init__(parent=coursedir.parent, **given)
         self.ignore = [*self.ignore, self.format_path(self.submitted_directory, "*", "*")]
 
     def get_existing_timestamp(self, dest_path):
-        """Return when a submission was handed in, as its timestamp says, or None where there is none that can be read."""
+        """Return when a submission was handed in, as its timestamp says, or None where there is
+        none that can be read.
+        """
         return timestamp_in(Path(dest_path), self.log.warning)
 
 
 class SubmissionExporter(NotebookExporter):
     """Reads what learners handed in, for `nbgrader autograde`.
 
-    nbgrader opens a submission before any preprocessor runs, and gives up on one that it cannot parse; here every submission becomes a
-    notebook with the release's structure, and one that cannot be read becomes a blank one with the reason.
+    nbgrader opens a submission before any preprocessor runs, and gives up on one that it cannot
+    parse; here every submission becomes a notebook with the release's structure, and one that
+    cannot be read becomes a blank one with the reason.
     """
 
     def __init__(self, **options):
@@ -53,49 +63,66 @@ class SubmissionExporter(NotebookExporter):
         path = Path(filename)
         resources = {**(resources or {}), "metadata": {"name": path.stem, "path": str(path.parent)}}
         submission = from_folder(path.parent, path.parents[1].name, path.stem).read()
-        return self.from_notebook_node(rebuild(path.stem, submission), resources=resources, **options)
+        return self.from_notebook_node(
+            rebuild(path.stem, submission), resources=resources, **options
+        )
 
 
 class GradeExercises(NbGraderPreprocessor):
-    """Stands in for nbgrader's `Execute`: runs a submission and writes verdicts and scores into its graded cells."""
+    """Stands in for nbgrader's `Execute`: runs a submission and writes verdicts and scores into its
+    graded cells.
+    """
 
     cell_timeout = Float(Limits.cell, help="Seconds that one cell may run").tag(config=True)
-    case_timeout = Float(Limits.case, help="Seconds that one question to a function may take").tag(config=True)
-    exercise_timeout = Float(Limits.exercise, help="Seconds for all questions of one check or hidden cell").tag(
+    case_timeout = Float(Limits.case, help="Seconds that one question to a function may take").tag(
         config=True
     )
-    submission_timeout = Float(Limits.submission, help="Seconds for a whole submission").tag(config=True)
+    exercise_timeout = Float(
+        Limits.exercise, help="Seconds for all questions of one check or hidden cell"
+    ).tag(config=True)
+    submission_timeout = Float(Limits.submission, help="Seconds for a whole submission").tag(
+        config=True
+    )
 
-    unsandboxed = Bool(False, help="Run learners' code as this user, without bubblewrap, and mark every score").tag(
-        config=True
-    )
+    unsandboxed = Bool(
+        False, help="Run learners' code as this user, without bubblewrap, and mark every score"
+    ).tag(config=True)
 
     def preprocess(self, nb, resources):
         about = resources["nbgrader"]
-        limits = Limits(self.cell_timeout, self.case_timeout, self.exercise_timeout, self.submission_timeout)
+        limits = Limits(
+            self.cell_timeout, self.case_timeout, self.exercise_timeout, self.submission_timeout
+        )
         grade_notebook(nb, about["notebook"], about["student"], limits, self.unsandboxed)
         return nb, resources
 
 
 def expect_every_notebook(assignments, coursedir):
-    """Let each submission have exactly the assignment's notebook, also where it was handed in under another name, or not at all.
+    """Let each submission have exactly the assignment's notebook, also where it was handed in under
+    another name, or not at all.
 
     Args:
-        assignments: nbgrader's dictionary from a submission's folder to the notebooks found in it; changed in place. Folders whose names
-            look like a pattern ("ada [2]") are not in it, and are added; those whose names no gradebook can hold are taken out.
+        assignments: nbgrader's dictionary from a submission's folder to the notebooks found in it;
+            changed in place. Folders whose names look like a pattern ("ada [2]") are not in it, and
+            are added; those whose names no gradebook can hold are taken out.
     """
     folders = glob.glob(
-        coursedir.format_path(coursedir.submitted_directory, coursedir.student_id, coursedir.assignment_id)
+        coursedir.format_path(
+            coursedir.submitted_directory, coursedir.student_id, coursedir.assignment_id
+        )
     )
     for folder in {*assignments, *folders}:
         assignments[folder] = [str(Path(folder) / f"{coursedir.assignment_id}.ipynb")]
         if not can_be_a_name(Path(folder).parent.name):
             del assignments[folder]
             coursedir.log.warning(
-                "no learner can be called %a: rename that folder, and grade again", Path(folder).parent.name
+                "no learner can be called %a: rename that folder, and grade again",
+                Path(folder).parent.name,
             )
 
 
 def can_be_a_name(text):
-    """Return whether a folder's name can be a learner's: nbgrader stops at one of two lines, and databases at what is no text."""
+    """Return whether a folder's name can be a learner's: nbgrader stops at one of two lines, and
+    databases at what is no text.
+    """
     return "\n" not in text and text.encode("utf-8", "ignore").decode() == text

@@ -1,9 +1,11 @@
 """Grade a class: `python -m autograder grade FOLDER`.
 
-The submissions are handed out to workers, which run and judge them; this process alone writes: the graded notebook first, as one file that
-is there or is not, then the gradebook, then the learner's page. A graded notebook carries its record, and the record says of which file it
-is. An earlier page is taken away first, so that a page means that all is in place. So a run that was ended at any moment is simply run
-again: what has its record is not graded a second time, and only entered into the gradebook where the page is missing, or the score.
+The submissions are handed out to workers, which run and judge them; this process alone writes: the
+graded notebook first, as one file that is there or is not, then the gradebook, then the learner's
+page. A graded notebook carries its record, and the record says of which file it is. An earlier page
+is taken away first, so that a page means that all is in place. So a run that was ended at any
+moment is simply run again: what has its record is not graded a second time, and only entered into
+the gradebook where the page is missing, or the score.
 """
 
 import contextlib
@@ -30,7 +32,13 @@ from tqdm import tqdm
 from autograder.boundary.sandbox import boundary, end_boundary, starting_boundary
 from autograder.course import GRADEBOOK, ROOT, SUBMITTED, CourseError, chapters, require_chapter
 from autograder.grading import ctrl_c
-from autograder.grading.grade import Limits, grade_notebook, graded_cells, seed_of, version_of_checks
+from autograder.grading.grade import (
+    Limits,
+    grade_notebook,
+    graded_cells,
+    seed_of,
+    version_of_checks,
+)
 from autograder.grading.intake import find_submissions
 from autograder.grading.submission import Submission, code_cells, rebuild, released
 from autograder.grading.whole_files import write_whole
@@ -40,13 +48,15 @@ SAME_COURSE = "let it have this version of the course, private cases included, a
 ATTEMPTS = 3  # at what is not the learner's fault, such as a worker that was killed
 AHEAD = 4  # submissions that wait for each worker
 UNSANDBOXED = (
-    "GRADED WITHOUT A SANDBOX: learners' code ran as you, and could read and change what you can. Each record says so."
+    "GRADED WITHOUT A SANDBOX: learners' code ran as you, and could read and change what you can."
+    " Each record says so."
 )
 
 
 @dataclass(frozen=True)
 class Task:
-    """One submission with all that a worker needs to grade it: plain data, which may travel to another machine.
+    """One submission with all that a worker needs to grade it: plain data, which may travel to
+    another machine.
 
     Args:
         seed: of the questions.
@@ -71,7 +81,8 @@ class Places:
     """Where a class's results lie.
 
     Args:
-        folder: gets `autograded/`, `feedback/`, `reports/`, `sittings/` and `seed.key`, the secret from which all seeds come.
+        folder: gets `autograded/`, `feedback/`, `reports/`, `sittings/` and `seed.key`, the secret
+            from which all seeds come.
         gradebook: SQLAlchemy's URL.
     """
 
@@ -88,7 +99,9 @@ class Places:
         return self.folder / "seed.key"
 
     def sitting(self, stem):
-        """Return the number of a chapter's next run, which is the same until one has come to its end."""
+        """Return the number of a chapter's next run, which is the same until one has come to its
+        end.
+        """
         try:
             return int((self.folder / "sittings" / stem).read_text())
         except (FileNotFoundError, ValueError):
@@ -101,8 +114,8 @@ class Places:
     def seed(self, stem):
         """Return the secret seed of the questions that a run asks.
 
-        All who are graded in it are asked the same, so that equal code gets equal points. Those who are graded later, when some have
-        their results, are asked others.
+        All who are graded in it are asked the same, so that equal code gets equal points. Those who
+        are graded later, when some have their results, are asked others.
         """
         return seed_of(stem, f"sitting {self.sitting(stem)}", self.key)
 
@@ -132,8 +145,18 @@ class Tally:
     report: Path | None = None
 
 
-def grade_class(place, stem=None, places=None, workers=None, scheduler=None, limits=None, unsandboxed=False, show=None):
-    """Grade the submissions in a folder or zip; those that have been graded already are left as they are.
+def grade_class(
+    place,
+    stem=None,
+    places=None,
+    workers=None,
+    scheduler=None,
+    limits=None,
+    unsandboxed=False,
+    show=None,
+):
+    """Grade the submissions in a folder or zip; those that have been graded already are left as
+    they are.
 
     Args:
         place: see `autograder.grading.intake.find_submissions`.
@@ -157,7 +180,14 @@ def grade_class(place, stem=None, places=None, workers=None, scheduler=None, lim
             group = list(group)
             with graders(each, workers, scheduler, unsandboxed, places) as (pool, scores):
                 tallies[each] = grade_chapter(
-                    each, group, places, pool, scores, limits or Limits(), unsandboxed, show or (lambda *_: None)
+                    each,
+                    group,
+                    places,
+                    pool,
+                    scores,
+                    limits or Limits(),
+                    unsandboxed,
+                    show or (lambda *_: None),
                 )
     return tallies
 
@@ -174,10 +204,21 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
             submission = handed_in.read()
             before = graded_before(places.graded(handed_in.learner, stem), stem, submission)
             if before is None:
-                yield Task(stem, handed_in.learner, submission, seed, checks, limits, unsandboxed, handed_in.timestamp)
+                yield Task(
+                    stem,
+                    handed_in.learner,
+                    submission,
+                    seed,
+                    checks,
+                    limits,
+                    unsandboxed,
+                    handed_in.timestamp,
+                )
                 continue
             record = before.metadata["autograder"]
-            if handed_in.learner not in scores().stored or not is_written(places.feedback(handed_in.learner, stem)):
+            if handed_in.learner not in scores().stored or not is_written(
+                places.feedback(handed_in.learner, stem)
+            ):
                 enter(before, handed_in.learner, stem, places, scores(), handed_in.timestamp)
             if record["checks"] != checks:
                 tally.outdated.append(handed_in.learner)
@@ -204,11 +245,15 @@ def report(stem, places):
     from autograder.reporting.results import read_graded, write_report
 
     autograded, feedback = places.folder / "autograded", places.folder / "feedback"
-    return write_report(stem, read_graded(stem, autograded), places.folder / "reports", autograded, feedback)
+    return write_report(
+        stem, read_graded(stem, autograded), places.folder / "reports", autograded, feedback
+    )
 
 
 def graded_before(path, stem, submission):
-    """Return the graded notebook of just this submission, if there is one that has today's cells."""
+    """Return the graded notebook of just this submission, if there is one that has today's
+    cells.
+    """
     try:
         notebook = nbformat.read(path, as_version=4)
         record = notebook.metadata["autograder"]
@@ -262,14 +307,18 @@ def only_writer(folder):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CourseError(f"another run is grading into {folder}; wait for its end, or end it") from None
+            raise CourseError(
+                f"another run is grading into {folder}; wait for its end, or end it"
+            ) from None
         yield
 
 
 def results(pool, tasks):
-    """Have tasks done, a few at a time; yield each with its outcome, in the order in which they are ready.
+    """Have tasks done, a few at a time; yield each with its outcome, in the order in which they are
+    ready.
 
-    What fails through no fault of the learner's is tried again, alone, so that one which takes its worker down takes no other with it.
+    What fails through no fault of the learner's is tried again, alone, so that one which takes its
+    worker down takes no other with it.
 
     Yields:
         (Task, graded notebook as text, or the exception that prevented it).
@@ -292,7 +341,9 @@ def results(pool, tasks):
         ready, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in ready:
             if future.cancelled():
-                raise CourseError("the workers have been taken away; what is finished is kept: run this again")
+                raise CourseError(
+                    "the workers have been taken away; what is finished is kept: run this again"
+                )
             task, error = running.pop(future), future.exception()
             if isinstance(error, CourseError):
                 raise error
@@ -305,7 +356,8 @@ def results(pool, tasks):
 
 
 class Pool:
-    """Workers on this machine. Use it in a `with` statement; where the block fails, what they are at is given up.
+    """Workers on this machine. Use it in a `with` statement; where the block fails, what they are
+    at is given up.
 
     Args:
         width: submissions that are with the workers or wait for them.
@@ -357,16 +409,22 @@ class Cluster:
             self.client = Client(address, timeout=10)
         except (OSError, ValueError, TimeoutError) as error:
             raise CourseError(f"no scheduler answers at {address}: {error}") from None
-        threads = sum(worker["nthreads"] for worker in self.client.scheduler_info(n_workers=-1)["workers"].values())
+        threads = sum(
+            worker["nthreads"]
+            for worker in self.client.scheduler_info(n_workers=-1)["workers"].values()
+        )
         if not threads:
             raise CourseError(
-                f"the scheduler at {address} has no workers; start some: dask worker {address} --nthreads 1"
+                f"the scheduler at {address} has no workers; start some: dask worker {address}"
+                " --nthreads 1"
             )
         versions = self.client.run(version_of_checks, stem, on_error="return")
         for worker, version in versions.items():
             if version != version_of_checks(stem):
                 said = f" ({version})" if isinstance(version, Exception) else ""
-                raise CourseError(f"the worker {worker} has other checks of {stem}, or none{said}: {SAME_COURSE}")
+                raise CourseError(
+                    f"the worker {worker} has other checks of {stem}, or none{said}: {SAME_COURSE}"
+                )
         self.width = AHEAD * threads
         self.executor = self.client.get_executor(pure=False, retries=ATTEMPTS)
 
@@ -392,11 +450,17 @@ def graders(stem, workers, scheduler, unsandboxed, places):
     if scheduler:
         pool = Cluster(scheduler, stem)
     else:
-        starting_boundary(stem, unsandboxed)  # for all workers; it takes a second or two, in which the rest is loaded
-        paper(stem, places.seed(stem))  # what most will be asked: workers are forked later, and share it
+        starting_boundary(
+            stem, unsandboxed
+        )  # for all workers; it takes a second or two, in which the rest is loaded
+        paper(
+            stem, places.seed(stem)
+        )  # what most will be asked: workers are forked later, and share it
         gc.freeze()  # what was loaded stays, and need not be looked through again and again
         boundary(stem, unsandboxed)
-        cores = psutil.Process().cpu_affinity() if sys.platform == "linux" else range(os.cpu_count())
+        cores = (
+            psutil.Process().cpu_affinity() if sys.platform == "linux" else range(os.cpu_count())
+        )
         pool = Pool(workers or len(cores))
 
     @cache
@@ -414,7 +478,9 @@ def graders(stem, workers, scheduler, unsandboxed, places):
 
 
 def be_a_worker(line, parents_end):
-    """Be a process that grades, until the parent closes its end of the line, or ends, however it ends."""
+    """Be a process that grades, until the parent closes its end of the line, or ends, however it
+    ends.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and closes the line
     parents_end.close()
 
@@ -433,7 +499,9 @@ def grade(task):
         CourseError: if nobody's could be graded here.
     """
     if task.checks != version_of_checks(task.stem):
-        raise CourseError(f"the worker {socket.gethostname()} has other checks of {task.stem}: {SAME_COURSE}")
+        raise CourseError(
+            f"the worker {socket.gethostname()} has other checks of {task.stem}: {SAME_COURSE}"
+        )
     notebook = rebuild(task.stem, task.submission)
     grade_notebook(notebook, task.stem, task.learner, task.limits, task.unsandboxed, task.seed)
     return json.dumps(notebook, ensure_ascii=False, separators=(",", ":"))
@@ -450,7 +518,14 @@ class Change:
 
 
 def regrade_class(
-    stem, places=None, workers=None, scheduler=None, limits=None, unsandboxed=False, keep=False, show=None
+    stem,
+    places=None,
+    workers=None,
+    scheduler=None,
+    limits=None,
+    unsandboxed=False,
+    keep=False,
+    show=None,
 ):
     """Grade again what has been graded, with the seeds of that time, and say which scores change.
 
@@ -466,7 +541,9 @@ def regrade_class(
     places, show = places or Places(), show or (lambda *_: None)
     paths = sorted(places.folder.glob(f"autograded/*/{stem}/{stem}.ipynb"))
     if not paths:
-        raise CourseError(f"no submission to {stem} has been graded in {places.folder}; grade first")
+        raise CourseError(
+            f"no submission to {stem} has been graded in {places.folder}; grade first"
+        )
     changes, failed = [], []
     before = {}
 
@@ -476,9 +553,22 @@ def regrade_class(
             try:
                 before[learner], submission, seed = handed_in_before(path)
             except (OSError, ValueError, KeyError, TypeError):
-                failed.append((learner, f"{path} is no graded notebook, or a damaged one; grade what was handed in"))
+                failed.append(
+                    (
+                        learner,
+                        f"{path} is no graded notebook, or a damaged one; grade what was handed in",
+                    )
+                )
                 continue
-            yield Task(stem, learner, submission, seed, version_of_checks(stem), limits or Limits(), unsandboxed)
+            yield Task(
+                stem,
+                learner,
+                submission,
+                seed,
+                version_of_checks(stem),
+                limits or Limits(),
+                unsandboxed,
+            )
 
     with (
         only_writer(places.folder),
@@ -490,7 +580,9 @@ def regrade_class(
                 failed.append((task.learner, str(outcome)))
                 continue
             changes += differences(
-                task.learner, before.pop(task.learner), json.loads(outcome)["metadata"]["autograder"]
+                task.learner,
+                before.pop(task.learner),
+                json.loads(outcome)["metadata"]["autograder"],
             )
             if keep:
                 keep_graded(outcome, task, places, scores())
@@ -503,11 +595,14 @@ def handed_in_before(path):
     """Return the record in a graded notebook, the Submission that was graded, and its seed.
 
     Raises:
-        OSError, ValueError, KeyError, TypeError: if this grader has not written it, or it is damaged.
+        OSError, ValueError, KeyError, TypeError: if this grader has not written it, or it is
+            damaged.
     """
     content = path.read_bytes()
     record = json.loads(content)["metadata"]["autograder"]
-    cells = list(code_cells(content, most=None))  # with the release's cells there may be more than were handed in
+    cells = list(
+        code_cells(content, most=None)
+    )  # with the release's cells there may be more than were handed in
     notes, known_as = tuple(record["notes"]), record.get("known_as", "")
     submission = Submission(record["notebook"], cells, record["problem"], notes, known_as)
     by_exercise(record)
@@ -542,10 +637,15 @@ def grade_or_regrade(options):
         raise CourseError("--keep belongs to --regrade")
     if options.regrade and options.folder:
         raise CourseError(
-            f"--regrade takes what has been graded, from the folder named with --into; leave {options.folder} out"
+            "--regrade takes what has been graded, from the folder named with --into; leave"
+            f" {options.folder} out"
         )
     folder = Path(options.into or Places.folder).resolve()
-    url = options.gradebook or os.environ.get("GRADEBOOK_URL") or f"sqlite:///{folder / 'gradebook.db'}"
+    url = (
+        options.gradebook
+        or os.environ.get("GRADEBOOK_URL")
+        or f"sqlite:///{folder / 'gradebook.db'}"
+    )
     places = Places(folder, url)
     with told_in_a_sentence(), Progress() as show:
         how = {
@@ -555,10 +655,18 @@ def grade_or_regrade(options):
             "show": show,
         }
         if options.regrade:
-            stems = [stem] if stem else [each for each in chapters() if any(folder.glob(f"autograded/*/{each}"))]
+            stems = (
+                [stem]
+                if stem
+                else [each for each in chapters() if any(folder.glob(f"autograded/*/{each}"))]
+            )
             if not stems:
-                raise CourseError(f"nothing has been graded in {folder}; grade first, or say where with --into")
-            outcomes = {each: regrade_class(each, places, keep=options.keep, **how) for each in stems}
+                raise CourseError(
+                    f"nothing has been graded in {folder}; grade first, or say where with --into"
+                )
+            outcomes = {
+                each: regrade_class(each, places, keep=options.keep, **how) for each in stems
+            }
         else:
             tallies = grade_class(options.folder or SUBMITTED, stem, places, **how)
     if options.regrade:
@@ -592,7 +700,9 @@ def told_in_a_sentence():
 
 
 class Progress:
-    """A bar for each chapter on stderr. Use it in a `with` statement; the block gets the function that moves it."""
+    """A bar for each chapter on stderr. Use it in a `with` statement; the block gets the function
+    that moves it.
+    """
 
     def __enter__(self):
         self.bar, self.stem = None, None
@@ -606,8 +716,13 @@ class Progress:
         """Show that so many of a chapter's submissions are done."""
         if stem != self.stem:
             self.__exit__()
-            tqdm.monitor_interval = 0  # no thread of its own: the next chapter's workers are forked from here
-            self.bar, self.stem = tqdm(total=of, desc=stem, unit="submission", file=sys.stderr), stem
+            tqdm.monitor_interval = (
+                0  # no thread of its own: the next chapter's workers are forked from here
+            )
+            self.bar, self.stem = (
+                tqdm(total=of, desc=stem, unit="submission", file=sys.stderr),
+                stem,
+            )
         self.bar.update(done - self.bar.n)
 
 
@@ -617,10 +732,13 @@ def told(stem, tally):
     if tally.outdated:
         count = len(tally.outdated)
         lines.append(
-            f"{count} of those were graded with other checks than today's; --regrade says which scores would change."
+            f"{count} of those were graded with other checks than today's; --regrade says which"
+            " scores would change."
         )
     if tally.failed:
-        lines.append(f"{len(tally.failed)} could not be graded, through no fault of theirs; run this again:")
+        lines.append(
+            f"{len(tally.failed)} could not be graded, through no fault of theirs; run this again:"
+        )
         lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
     if tally.unsandboxed:
         lines.append(UNSANDBOXED)
@@ -632,13 +750,21 @@ def told_of_regrading(stem, count, changes, failed, kept):
     """Say which scores a regrading changes."""
     learners = len({change.learner for change in changes})
     lines = [
-        f"{stem}: {count} graded again with their seeds; {count - learners - len(failed)} have the same scores to the bit."
+        f"{stem}: {count} graded again with their seeds; {count - learners - len(failed)} have the"
+        " same scores to the bit."
     ]
     if changes:
-        lines.append(f"{learners} {'changed' if kept else 'would change; --keep puts the new scores in place'}:")
+        lines.append(
+            f"{learners}"
+            f" {'changed' if kept else 'would change; --keep puts the new scores in place'}:"
+        )
         lines += [
-            printable(f"  {change.learner}  {change.exercise}: {change.before:g} -> {change.after:g}")
+            printable(
+                f"  {change.learner}  {change.exercise}: {change.before:g} -> {change.after:g}"
+            )
             for change in changes
         ]
-    lines += [printable(f"  {learner} could not be graded: {reason}")[:300] for learner, reason in failed]
+    lines += [
+        printable(f"  {learner} could not be graded: {reason}")[:300] for learner, reason in failed
+    ]
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """What a learner handed in, read without trusting it, and laid over the released notebook.
 
-The structure (cells, ids, points, order) comes from the release; from the learner come the sources of solution cells and of code cells
-that they added. A file that cannot be read becomes a blank notebook with the reason, and grading goes on.
+The structure (cells, ids, points, order) comes from the release; from the learner come the sources
+of solution cells and of code cells that they added. A file that cannot be read becomes a blank
+notebook with the reason, and grading goes on.
 """
 
 import copy
@@ -21,7 +22,9 @@ from autograder.course import notebook_of
 from autograder.shared.wire import printable
 
 LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
-MOST_PARTS = 5_000_000  # lists and dictionaries in a notebook; each takes twenty times its text in memory
+MOST_PARTS = (
+    5_000_000  # lists and dictionaries in a notebook; each takes twenty times its text in memory
+)
 LARGEST_SOURCE = 200_000  # characters in one cell
 MOST_CELLS = 1_000
 MISSING = "# This cell was missing from the notebook that was handed in."
@@ -36,7 +39,8 @@ class Submission:
         cells: (grade_id or None, source) of each code cell and each solution cell, in order.
         problem: why nothing could be read, or None.
         notes: remarks for the instructor.
-        known_as: the learning platform and its own number for the learner, "canvas 101" or "moodle 101", where their file's name has it.
+        known_as: the learning platform and its own number for the learner, "canvas 101" or "moodle
+            101", where their file's name has it.
     """
 
     sha256: str
@@ -52,7 +56,9 @@ class Submission:
 
 
 def read_submission(path):
-    """Read a notebook that was handed in. Never raises: what is wrong with it stands in `problem`."""
+    """Read a notebook that was handed in. Never raises: what is wrong with it stands in
+    `problem`.
+    """
     path, notes = find_notebook(Path(path))
     try:
         content = read_bytes(path)
@@ -75,7 +81,9 @@ def submission_of(name, content, notes=()):
 
 
 def find_notebook(path):
-    """Return the notebook to read and remarks: where it has another name and is the only one, that one is meant."""
+    """Return the notebook to read and remarks: where it has another name and is the only one, that
+    one is meant.
+    """
     try:
         others = [] if path.exists() or path.is_symlink() else sorted(path.parent.glob("*.ipynb"))
     except OSError:  # a folder that may not be entered; why, `read_bytes` says
@@ -102,11 +110,14 @@ def read_bytes(path):
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"{name} is not a file (a folder, a pipe or a device); hand in the notebook itself")
+            raise ValueError(
+                f"{name} is not a file (a folder, a pipe or a device); hand in the notebook itself"
+            )
         if status.st_size > LARGEST_NOTEBOOK:
             limit = LARGEST_NOTEBOOK // 1_000_000
             raise ValueError(
-                f"{name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and hand it in again"
+                f"{name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and"
+                " hand it in again"
             )
         if status.st_size == 0:
             raise ValueError(f"{name} is empty (0 bytes); save the notebook and hand it in again")
@@ -166,7 +177,8 @@ def rebuild(stem, submission):
     """Lay what a learner wrote over the released notebook of a chapter.
 
     Returns:
-        the notebook to grade: the release's cells with the learner's solutions, and the learner's own code cells between them.
+        the notebook to grade: the release's cells with the learner's solutions, and the learner's
+            own code cells between them.
     """
     release = copy.deepcopy(released(stem))
     notebook = copy.deepcopy(release)
@@ -178,8 +190,15 @@ def rebuild(stem, submission):
                 if is_solution(cell):
                     cell.source = solutions.get(cell.metadata.nbgrader.grade_id, MISSING)
                 notebook.cells.append(cell)
-            notebook.cells += [new_code_cell(source, id=f"extra-{number}") for number, source in extras.get(index, [])]
-    about = {"notebook": submission.sha256, "problem": submission.problem, "notes": list(submission.notes)}
+            notebook.cells += [
+                new_code_cell(source, id=f"extra-{number}")
+                for number, source in extras.get(index, [])
+            ]
+    about = {
+        "notebook": submission.sha256,
+        "problem": submission.problem,
+        "notes": list(submission.notes),
+    }
     notebook.metadata["autograder"] = nbformat.from_dict({**about, "known_as": submission.known_as})
     return notebook
 
@@ -194,8 +213,10 @@ def sort_out(release, cells):
     """Tell a learner's solutions from the code cells that they added.
 
     Returns:
-        solutions: source by grade_id. Of cells with one id the last counts; the others stay as added cells.
-        extras: lists of (number, source) by the place of the released cell that they follow, counted from 1; 0 is the top.
+        solutions: source by grade_id. Of cells with one id the last counts; the others stay as
+            added cells.
+        extras: lists of (number, source) by the place of the released cell that they follow,
+            counted from 1; 0 is the top.
     """
     places = {
         cell.metadata.nbgrader.grade_id: place

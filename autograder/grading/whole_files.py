@@ -1,4 +1,6 @@
-"""Write a file so that, whenever this is interrupted, the whole of it is there or what was there before."""
+"""Write a file so that, whenever this is interrupted, the whole of it is there or what was there
+before.
+"""
 
 import os
 
@@ -6,7 +8,8 @@ import os
 def write_whole(path, text):
     """Write a text file in one step; return its path. Folders on the way to it are made.
 
-    After a loss of power a file system may still show an empty file: who reads it must take that for none.
+    After a loss of power a file system may still show an empty file: who reads it must take that
+    for none.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")

@@ -1,7 +1,8 @@
 """Scores as files for other programs: a spreadsheet, Canvas, Moodle.
 
-A learner's name comes from whoever handed in, and a spreadsheet runs a cell that begins with `=`. So a text that could be a formula gets an
-apostrophe in front (OWASP, "CSV Injection"), numbers stay numbers, and every text is quoted as RFC 4180 says.
+A learner's name comes from whoever handed in, and a spreadsheet runs a cell that begins with `=`.
+So a text that could be a formula gets an apostrophe in front (OWASP, "CSV Injection"), numbers stay
+numbers, and every text is quoted as RFC 4180 says.
 """
 
 import csv
@@ -15,7 +16,8 @@ POINTS_ROW = "Points Possible"
 
 
 def scores_csv(results, exercises):
-    """Return everything in one table, for a spreadsheet: it begins with the mark by which Excel knows UTF-8.
+    """Return everything in one table, for a spreadsheet: it begins with the mark by which Excel
+    knows UTF-8.
 
     Args:
         results: list of `autograder.reporting.results.Result`.
@@ -25,20 +27,30 @@ def scores_csv(results, exercises):
     for result in results:
         earned = [number(result.scores.get(name, 0)) for name in exercises]
         rows.append(
-            [result.learner, *earned, number(result.total), number(result.points), result.remarks, result.sandbox]
+            [
+                result.learner,
+                *earned,
+                number(result.total),
+                number(result.points),
+                result.remarks,
+                result.sandbox,
+            ]
         )
     return "\ufeff" + written(rows)
 
 
 def canvas_csv(results, exercises, assignment):
-    """Return the form that Canvas's gradebook imports (Grades, Import): five columns about the student, then the assignment's.
+    """Return the form that Canvas's gradebook imports (Grades, Import): five columns about the
+    student, then the assignment's.
 
-    Canvas finds a student by `ID`, by `SIS User ID`, by `SIS Login ID`, or by name, in this order. `ID` is its own number, which stands in
-    the names of the files in its zips. Elsewhere a submission tells us one name, which stands for login and name, and `ID` stays empty:
-    Canvas would read a name such as "12 monkeys" there as the number 12.
+    Canvas finds a student by `ID`, by `SIS User ID`, by `SIS Login ID`, or by name, in this order.
+    `ID` is its own number, which stands in the names of the files in its zips. Elsewhere a
+    submission tells us one name, which stands for login and name, and `ID` stays empty: Canvas
+    would read a name such as "12 monkeys" there as the number 12.
 
     Args:
-        assignment: the column's heading. Canvas looks for an assignment of that title, also as "title (its number)", and offers to make it.
+        assignment: the column's heading. Canvas looks for an assignment of that title, also as
+            "title (its number)", and offers to make it.
     """
     rows = [[*CANVAS_COLUMNS, assignment]]
     rows.append([POINTS_ROW, "", "", "", "", number(sum(exercises.values()))])
@@ -51,24 +63,37 @@ def canvas_csv(results, exercises, assignment):
 
 
 def moodle_csv(results, exercises, assignment):
-    """Return a table for Moodle's import of grades (Grades, Import, CSV file), which asks what each column is.
+    """Return a table for Moodle's import of grades (Grades, Import, CSV file), which asks what each
+    column is.
 
-    The first column identifies the learner, "Map from" in Moodle's form: their e-mail address where every name is one, else the username.
-    Feedback is HTML for Moodle, so it says nothing but exercises and scores.
+    The first column identifies the learner, "Map from" in Moodle's form: their e-mail address where
+    every name is one, else the username. Feedback is HTML for Moodle, so it says nothing but
+    exercises and scores.
 
-    Where the class came in Moodle's own zip, this is the grading worksheet of that assignment instead (Upload grading worksheet), which
-    knows learners by the numbers in the zip. Moodle wants all four of its columns, in the language in which it is used.
+    Where the class came in Moodle's own zip, this is the grading worksheet of that assignment
+    instead (Upload grading worksheet), which knows learners by the numbers in the zip. Moodle wants
+    all four of its columns, in the language in which it is used.
     """
     if results and all(result.number_on("moodle") for result in results):
         rows = [["Identifier", "Full name", "Grade", "Last modified (grade)"]]
         for result in results:
             own = result.number_on("moodle")
-            rows.append([f"Participant {own}", result.learner.removesuffix(f"_{own}"), number(result.total), ""])
+            rows.append(
+                [
+                    f"Participant {own}",
+                    result.learner.removesuffix(f"_{own}"),
+                    number(result.total),
+                    "",
+                ]
+            )
         return written(rows)
     addresses = bool(results) and all("@" in result.learner.strip("@") for result in results)
     rows = [["Email address" if addresses else "Username", assignment, f"{assignment} (feedback)"]]
     for result in results:
-        parts = [f"{name}: {result.scores.get(name, 0):g} of {points:g}" for name, points in exercises.items()]
+        parts = [
+            f"{name}: {result.scores.get(name, 0):g} of {points:g}"
+            for name, points in exercises.items()
+        ]
         rows.append([result.learner, number(result.total), "; ".join(parts)])
     return written(rows)
 
@@ -82,7 +107,9 @@ def number(value):
 def written(rows):
     """Return rows as CSV with texts that are only texts."""
     file = io.StringIO()
-    csv.writer(file, lineterminator="\r\n").writerows([harmless(cell) for cell in row] for row in rows)
+    csv.writer(file, lineterminator="\r\n").writerows(
+        [harmless(cell) for cell in row] for row in rows
+    )
     return file.getvalue()
 
 

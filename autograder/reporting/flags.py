@@ -1,6 +1,8 @@
-"""Remarks about a graded notebook for human eyes: what a teacher would want to look at. None of them changes a score.
+"""Remarks about a graded notebook for human eyes: what a teacher would want to look at. None of
+them changes a score.
 
-A notebook's code is read as syntax trees and never run. What needs the whole class, because it compares, stands in `autograder.reporting.likeness`.
+A notebook's code is read as syntax trees and never run. What needs the whole class, because it
+compares, stands in `autograder.reporting.likeness`.
 """
 
 import ast
@@ -15,33 +17,60 @@ from autograder.shared.wire import unmasked
 
 # kind -> (its heading, what it means and what it does not)
 KINDS = {
-    "unreadable": ("Could not be read", "Nothing in these was graded. The learner's page says why, and what to do."),
+    "unreadable": (
+        "Could not be read",
+        "Nothing in these was graded. The learner's page says why, and what to do.",
+    ),
     "library": (
         "Uses a library function that the exercise asks to write",
-        "The numbers are right and keep their points. Whether the call is what you wanted to see is yours to say.",
+        (
+            "The numbers are right and keep their points. Whether the call is what you wanted to"
+            " see is yours to say."
+        ),
     ),
     "looks": (
         "Looks at what it should not need",
-        "Code made from text, frames, files, the interpreter, the grader: no exercise needs them. Most who use them are curious.",
+        (
+            "Code made from text, frames, files, the interpreter, the grader: no exercise needs"
+            " them. Most who use them are curious."
+        ),
     ),
     "same": (
         "The same as another learner's",
-        "Compared without names, comments and layout. Only what few outside of the group wrote is counted, and only where it is long.",
+        (
+            "Compared without names, comments and layout. Only what few outside of the group wrote"
+            " is counted, and only where it is long."
+        ),
     ),
     "reference": (
         "The same as the published solution",
-        "The course's solutions are public. Short functions come out the same by chance; only notebooks with much of it are listed.",
+        (
+            "The course's solutions are public. Short functions come out the same by chance; only"
+            " notebooks with much of it are listed."
+        ),
     ),
     "characters": (
         "Hidden characters in the source",
-        "They turn the direction of the text or have no width, so that code may read as what it is not. Pasted text has some too.",
+        (
+            "They turn the direction of the text or have no width, so that code may read as what it"
+            " is not. Pasted text has some too."
+        ),
     ),
-    "stopped": ("Ended Python or ran out of time", "The message on the learner's page says in which case."),
+    "stopped": (
+        "Ended Python or ran out of time",
+        "The message on the learner's page says in which case.",
+    ),
     "slow": ("Slow", "Far above the median of the class."),
-    "handed in": ("Handed in oddly", "Another file name, or whatever else was noted when the notebook was read."),
+    "handed in": (
+        "Handed in oddly",
+        "Another file name, or whatever else was noted when the notebook was read.",
+    ),
     "unsandboxed": (
         "Graded without a sandbox",
-        "The learner's code ran as the user who graded, with that user's files in reach. Grade again with the sandbox before it counts.",
+        (
+            "The learner's code ran as the user who graded, with that user's files in reach. Grade"
+            " again with the sandbox before it counts."
+        ),
     ),
 }
 MOST_REMARKS = 12  # a notebook; the first ones tell enough
@@ -49,9 +78,15 @@ LONGEST_NAME = 60  # characters of a learner's that a remark repeats
 LONGEST_TEXT = 200  # characters of a text that may be a path; a longer one is prose
 
 RUNS_TEXT = {"exec", "eval", "compile", "__import__", "execfile", "breakpoint"}
-REACHES = {"open": "opens a file", "globals": "takes the table of global names", "get_ipython": "talks to IPython"}
+REACHES = {
+    "open": "opens a file",
+    "globals": "takes the table of global names",
+    "get_ipython": "talks to IPython",
+}
 # IPython commands that only measure or show, and are no way to anything.
-HARMLESS_MAGICS = re.compile("time|timeit|matplotlib|capture|prun|pdb|precision|who|whos|config|xmode")
+HARMLESS_MAGICS = re.compile(
+    "time|timeit|matplotlib|capture|prun|pdb|precision|who|whos|config|xmode"
+)
 MODULES = re.compile(
     "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|ctypes|dis|faulthandler|gc|imp|importlib|inspect|ipykernel|IPython|"
     "marshal|mmap|multiprocessing|pickle|pkgutil|posix|psutil|pty|requests|resource|runpy|shelve|signal|socket|"
@@ -68,9 +103,19 @@ INSIDES = re.compile(
 PROTOCOLS = re.compile("__(torch_function|torch_dispatch|array_function|array_ufunc|array_wrap)__")
 TELLING_TEXT = re.compile(r"/proc/|gradebook|seed\.key|autograder[./]|solutions[./]ch")
 STOPPED = re.compile(r"ended the Python process|did not finish within \d+ s|had used up its \d+ s")
-PASTED = "\ufeff\u200c\u200d\x0c"  # a mark at the start of a file, joiners in scripts and emoji, a form feed: they hide nothing
+PASTED = (  # a mark at the start of a file, joiners in scripts and emoji, a form feed: they hide nothing
+    "\ufeff\u200c\u200d\x0c"
+)
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-MAY_TELL = (ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.FunctionDef, ast.Constant)
+MAY_TELL = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.Attribute,
+    ast.Name,
+    ast.Call,
+    ast.FunctionDef,
+    ast.Constant,
+)
 NEVER_TELLING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
@@ -166,9 +211,13 @@ def given_cells(notebook):
 
 
 def is_added(cell):
-    """Return whether a cell was added by the learner; see `autograder.grading.submission.rebuild`, which names them."""
+    """Return whether a cell was added by the learner; see `autograder.grading.submission.rebuild`,
+    which names them.
+    """
     return (
-        cell["cell_type"] == "code" and "nbgrader" not in cell["metadata"] and cell.get("id", "").startswith("extra-")
+        cell["cell_type"] == "code"
+        and "nbgrader" not in cell["metadata"]
+        and cell.get("id", "").startswith("extra-")
     )
 
 
@@ -190,11 +239,14 @@ def flags_of_code(stem, cells, given, shortcuts):
     return tuple(dict.fromkeys(found))
 
 
-# --- reading the code -------------------------------------------------------------------------------------------------
+# --- reading the code
+# -------------------------------------------------------------------------------------------------
 
 
 def tree_of(source):
-    """Parse a cell, IPython's own commands translated; None where it is no Python, and so was never run."""
+    """Parse a cell, IPython's own commands translated; None where it is no Python, and so was never
+    run.
+    """
     for text in (lambda: source, lambda: translated(source)):
         try:
             return ast.parse(text())
@@ -204,7 +256,9 @@ def tree_of(source):
 
 
 def translated(source):
-    """Translate IPython's commands (`%timeit`, `!ls`) into calls, as IPython does before it runs a cell; nothing is run."""
+    """Translate IPython's commands (`%timeit`, `!ls`) into calls, as IPython does before it runs a
+    cell; nothing is run.
+    """
     from IPython.core.inputtransformer2 import TransformerManager
 
     match = re.match(r"%%(\w+)[^\n]*\n", source)
@@ -222,7 +276,8 @@ class Facts:
         given: names that the cell gives to functions, classes, arguments and variables.
         members: names that it gives to attributes, and to functions inside of others or of classes.
         starred: whether it imports everything from a library.
-        places: (node, outermost function or class around it or None, whether it is what a call calls) of all that may be worth a remark.
+        places: (node, outermost function or class around it or None, whether it is what a call
+            calls) of all that may be worth a remark.
         tree: the cell's tree.
     """
 
@@ -254,7 +309,9 @@ def facts_of(source):
 
 
 def children_of(node):
-    """Yield the parts of a node; three times as fast as `ast.iter_child_nodes`, and a class has tens of thousands of cells."""
+    """Yield the parts of a node; three times as fast as `ast.iter_child_nodes`, and a class has
+    tens of thousands of cells.
+    """
     for value in node.__dict__.values():
         if isinstance(value, list):
             for each in value:
@@ -278,7 +335,9 @@ def note(facts, node, within, called):
         case ast.ImportFrom(names=names):
             for alias in names:
                 facts.imports[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
-            facts.starred = facts.starred or (names[0].name == "*" and not is_ours(node.module or ""))
+            facts.starred = facts.starred or (
+                names[0].name == "*" and not is_ours(node.module or "")
+            )
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             (facts.given if within is None else facts.members).add(name)
     if isinstance(node, MAY_TELL):
@@ -328,7 +387,9 @@ class Reader:
             case ast.Call(func=ast.Name(id="getattr" | "attrgetter" | "methodcaller")):
                 self.look_at_getattr(node, within, called)
             case ast.Call(
-                func=ast.Attribute(value=ast.Call(func=asked), attr="run_line_magic" | "run_cell_magic"),
+                func=ast.Attribute(
+                    value=ast.Call(func=asked), attr="run_line_magic" | "run_cell_magic"
+                ),
                 args=[ast.Constant(value=str(magic)), *_],
             ) if HARMLESS_MAGICS.fullmatch(magic):
                 self.harmless.add(asked)
@@ -348,9 +409,15 @@ class Reader:
                 self.add("library", shown(whole), node)
 
     def is_earlier(self, name):
-        """Return whether a module of `solutions` belongs to an earlier chapter, which a notebook may import."""
+        """Return whether a module of `solutions` belongs to an earlier chapter, which a notebook
+        may import.
+        """
         parts = name.split(".")
-        return len(parts) > 1 and re.match(r"ch\d\d", parts[1]) is not None and parts[1][:4] < self.stem[:4]
+        return (
+            len(parts) > 1
+            and re.match(r"ch\d\d", parts[1]) is not None
+            and parts[1][:4] < self.stem[:4]
+        )
 
     def look_at_attribute(self, node, name, within, called):
         base = dotted(node.value if isinstance(node, ast.Attribute) else node.args[0])
@@ -361,7 +428,11 @@ class Reader:
             self.add("looks", f"the insides of something: .{name}", node)
         elif SYSTEM.fullmatch(whole):
             self.add("looks", shown(whole), node)
-        elif self.is_shortcut(name, within) and not (base and is_ours(whole)) and (known or name not in self.members):
+        elif (
+            self.is_shortcut(name, within)
+            and not (base and is_ours(whole))
+            and (known or name not in self.members)
+        ):
             # an added cell may call it to compare: nobody keeps the result
             compared = called and within is None and self.exercise is None and name.islower()
             if not compared:
@@ -377,11 +448,17 @@ class Reader:
             self.add("looks", REACHES[name], node)
         elif name == "__builtins__":
             self.add("looks", "the table of built-in names", node)
-        elif self.starred and self.is_shortcut(name, within) and name not in {*self.own, *self.meaning}:
+        elif (
+            self.starred
+            and self.is_shortcut(name, within)
+            and name not in {*self.own, *self.meaning}
+        ):
             self.add("library", f"{shown(name)}, from an import of everything", node)
 
     def look_at_getattr(self, call, within, called):
-        """A name that is written down counts like the name itself; one that is computed is a remark."""
+        """A name that is written down counts like the name itself; one that is computed is a
+        remark.
+        """
         wanted = call.args[-1 if call.func.id != "getattr" else 1 : None] if call.args else []
         wanted = wanted[0] if wanted else None
         if isinstance(wanted, ast.Constant) and isinstance(wanted.value, str):
@@ -390,9 +467,13 @@ class Reader:
             self.add("looks", f"a computed name in {shown(dotted(call.args[0]))}", call)
 
     def is_shortcut(self, name, within):
-        """In an exercise's own function, what it asks to write counts; elsewhere, what any of the exercises asks for."""
+        """In an exercise's own function, what it asks to write counts; elsewhere, what any of the
+        exercises asks for.
+        """
         return name in (
-            self.shortcuts.get(self.exercise, ()) if self.exercise and within == self.exercise else self.every_shortcut
+            self.shortcuts.get(self.exercise, ())
+            if self.exercise and within == self.exercise
+            else self.every_shortcut
         )
 
     def add(self, kind, text, node):
@@ -411,7 +492,9 @@ def dotted(node):
 
 
 def is_ours(name):
-    """Return whether a module belongs to the course: what learners built in earlier chapters has the library's names."""
+    """Return whether a module belongs to the course: what learners built in earlier chapters has
+    the library's names.
+    """
     return name.split(".")[0] in ("solutions", "autograder", "")
 
 
@@ -432,11 +515,18 @@ def hidden_characters(exercise, source):
             continue
         for character in line:
             category = unicodedata.category(character)
-            if category in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs") and character not in "\t\r" + PASTED:
+            if (
+                category in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs")
+                and character not in "\t\r" + PASTED
+            ):
                 found[character] += 1
                 first = first or number
     if not found:
         return []
-    kind = "turns the direction of the text" if TURNING & {unicodedata.bidirectional(c) for c in found} else "invisible"
+    kind = (
+        "turns the direction of the text"
+        if TURNING & {unicodedata.bidirectional(c) for c in found}
+        else "invisible"
+    )
     names = ", ".join(f"U+{ord(c):04X} {unicodedata.name(c, '')}".strip() for c in list(found)[:3])
     return [Flag("characters", f"{kind}: {names}", exercise, first)]

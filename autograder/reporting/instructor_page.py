@@ -1,4 +1,6 @@
-"""The instructor's page about one chapter: what is counted and measured here, `templates/report.html.j2` lays out."""
+"""The instructor's page about one chapter: what is counted and measured here,
+`templates/report.html.j2` lays out.
+"""
 
 import base64
 import hashlib
@@ -52,13 +54,17 @@ def report_page(stem, results, exercises, links):
 
     Args:
         stem: the chapter.
-        results: list of `autograder.reporting.results.Result`, in the order in which they are listed.
+        results: list of `autograder.reporting.results.Result`, in the order in which they are
+            listed.
         exercises: exercise -> points, in the notebook's order.
-        links: called with a learner's name, gives the addresses of their feedback page and of their graded notebook.
+        links: called with a learner's name, gives the addresses of their feedback page and of their
+            graded notebook.
     """
     totals, points = [result.total for result in results], sum(exercises.values())
     bare = sum(result.sandbox == "none" for result in results)
-    everywhere = bare > 0 and all(result.sandbox in ("none", "") for result in results)  # "": nothing of it was run
+    everywhere = bare > 0 and all(
+        result.sandbox in ("none", "") for result in results
+    )  # "": nothing of it was run
     read = [result for result in results if not result.unread]
     return page_template().render(
         stem=stem,
@@ -78,7 +84,11 @@ def report_page(stem, results, exercises, links):
         kinds=remarks_by_kind(results, everywhere),
         most_listed=MOST_LISTED,
         most_beliefs=MOST_BELIEFS,
-        words=[SHORT[kind] for kind in KINDS if any(flag.kind == kind for result in results for flag in result.flags)],
+        words=[
+            SHORT[kind]
+            for kind in KINDS
+            if any(flag.kind == kind for result in results for flag in result.flags)
+        ],
         rows=rows_of(results, exercises, links, everywhere),
         link=cache(links),
     )
@@ -86,12 +96,18 @@ def report_page(stem, results, exercises, links):
 
 @cache
 def page_template():
-    """Return the compiled template, with what it needs to name its own style and script in its security policy."""
+    """Return the compiled template, with what it needs to name its own style and script in its
+    security policy.
+    """
     made = environment().overlay()
-    made.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(str(text).encode()).digest()).decode()
+    made.filters["sha256"] = lambda text: base64.b64encode(
+        hashlib.sha256(str(text).encode()).digest()
+    ).decode()
     made.filters["percent"] = lambda share: f"{share:.0%}"
     made.filters["score"] = lambda value: f"{round(value, 2):g}"
-    made.filters["breakable"] = lambda name: Markup("_<wbr>").join(escape(part) for part in name.split("_"))
+    made.filters["breakable"] = lambda name: Markup("_<wbr>").join(
+        escape(part) for part in name.split("_")
+    )
     return made.get_template("report.html.j2")
 
 
@@ -108,23 +124,35 @@ def summary_of(totals, points, unread):
     """Return (label, value, what it means) of the class's numbers."""
     if not totals:
         return []
-    low, middle, high = quantiles(totals, n=4, method="inclusive") if len(totals) > 1 else totals * 3
+    low, middle, high = (
+        quantiles(totals, n=4, method="inclusive") if len(totals) > 1 else totals * 3
+    )
     full, none = sum(total >= points for total in totals), sum(total == 0 for total in totals)
     return [
         ("median", f"{round(middle, 2):g}", f"of {points:g} points"),
-        ("middle half", f"{round(low, 2):g} to {round(high, 2):g}", "from the first to the third quartile"),
+        (
+            "middle half",
+            f"{round(low, 2):g} to {round(high, 2):g}",
+            "from the first to the third quartile",
+        ),
         ("mean", f"{round(mean(totals), 2):g}", f"{mean(totals) / points:.0%} of the points"),
         ("full marks", f"{full:,}", f"{full / len(totals):.0%} of the class"),
         (
             "zero",
             f"{none:,}",
-            f"{unread:,} of them could not be read" if unread else f"{none / len(totals):.0%} of the class",
+            (
+                f"{unread:,} of them could not be read"
+                if unread
+                else f"{none / len(totals):.0%} of the class"
+            ),
         ),
     ]
 
 
 def counts_of(values, most, bars):
-    """Count values in equal steps from 0 up to `most`, which has a bar of its own: full marks are not almost full marks."""
+    """Count values in equal steps from 0 up to `most`, which has a bar of its own: full marks are
+    not almost full marks.
+    """
     counts = [0] * (bars + 1)
     for value in values:
         counts[bars if value >= most else int(value / most * bars + 1e-9)] += 1
@@ -168,7 +196,9 @@ def nice_steps():
 
 
 def top_of(counts):
-    """Return the number at which an axis ends: a round one, with room for the highest bar's label."""
+    """Return the number at which an axis ends: a round one, with room for the highest bar's
+    label.
+    """
     highest = max(counts, default=0) or 1
     step = next(step for step in nice_steps() if highest / step <= 4.6)
     return step * math.ceil(highest / step)
@@ -197,14 +227,21 @@ def about_exercise(name, points, results):
         "untouched": len(results) - len(written),
         "answered": answered,
         "spark": [
-            (i * 100 / len(counts), round(max(1.5 * (n > 0), SPARK_HEIGHT * n / max(1, *counts)), 1), n)
+            (
+                i * 100 / len(counts),
+                round(max(1.5 * (n > 0), SPARK_HEIGHT * n / max(1, *counts)), 1),
+                n,
+            )
             for i, n in enumerate(counts)
         ],
         "beliefs": [
             (belief, len(who), len(who) / len(written), who[:MOST_EXAMPLES])
             for belief, who in sorted(beliefs.items(), key=lambda item: (-len(item[1]), item[0]))
         ],
-        "cases": [(title, hidden, n, n / answered) for (title, hidden), n in missed.most_common(MOST_CASES)],
+        "cases": [
+            (title, hidden, n, n / answered)
+            for (title, hidden), n in missed.most_common(MOST_CASES)
+        ],
     }
 
 
@@ -212,7 +249,8 @@ def remarks_by_kind(results, everywhere):
     """Return the remarks for human eyes, kind by kind, those about a group once.
 
     Args:
-        everywhere: whether nobody was graded in a sandbox; then the page says so above, and lists nobody.
+        everywhere: whether nobody was graded in a sandbox; then the page says so above, and lists
+            nobody.
     """
     by_kind = {kind: {} for kind in KINDS}
     for result in results:

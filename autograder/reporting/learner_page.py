@@ -1,4 +1,6 @@
-"""Each learner's feedback page, straight from the graded notebook: the template of `nbgrader generate_feedback`, without its database."""
+"""Each learner's feedback page, straight from the graded notebook: the template of `nbgrader
+generate_feedback`, without its database.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -30,11 +32,17 @@ def feedback_page(learner, stem, notebook):
     }
     cells = [as_returned(cell, stem, outcomes, notebook) for cell in notebook["cells"]]
     shown = {"metadata": notebook["metadata"], "cells": cells}
-    return environment().get_template("course_feedback/index.html.j2").render(nb=shown, resources={"nbgrader": about})
+    return (
+        environment()
+        .get_template("course_feedback/index.html.j2")
+        .render(nb=shown, resources={"nbgrader": about})
+    )
 
 
 def as_returned(cell, stem, outcomes, notebook):
-    """Return a cell with what nbgrader takes from its gradebook: the score of a graded cell, the comment on a solution."""
+    """Return a cell with what nbgrader takes from its gradebook: the score of a graded cell, the
+    comment on a solution.
+    """
     nbgrader = cell["metadata"].get("nbgrader")
     if not nbgrader:
         return cell
@@ -42,7 +50,9 @@ def as_returned(cell, stem, outcomes, notebook):
     if name in outcomes:
         more = {"score": outcomes[name]["score"], "points": outcomes[name]["points"]}
     elif nbgrader.get("solution"):
-        untouched = cell["source"] == stubs(stem).get(name) and not notebook["metadata"]["autograder"].get("problem")
+        untouched = cell["source"] == stubs(stem).get(name) and not notebook["metadata"][
+            "autograder"
+        ].get("problem")
         more = {"comment": NO_RESPONSE if untouched else None}
     return {**cell, "metadata": {**cell["metadata"], "nbgrader": {**nbgrader, **more}}}
 

@@ -1,7 +1,9 @@
-"""Which notebooks of a class are alike, and which are the published solution: remarks for human eyes, which change no score.
+"""Which notebooks of a class are alike, and which are the published solution: remarks for human
+eyes, which change no score.
 
-Two solutions are compared without what a copier changes first: names, comments, docstrings, layout, and what an error says. Short functions
-come out the same by chance, so a remark is about whole notebooks, and about what few others in the class wrote.
+Two solutions are compared without what a copier changes first: names, comments, docstrings, layout,
+and what an error says. Short functions come out the same by chance, so a remark is about whole
+notebooks, and about what few others in the class wrote.
 """
 
 import ast
@@ -20,8 +22,9 @@ from autograder.reporting.flags import Flag, children_of, facts_of, own_cells
 from autograder.tools.sample_class import solution_sources
 
 SLOW_FACTOR, SLOW_SECONDS = 4, 5.0  # slow is: so many times the median, and so much above it
-# Sizes count the parts of a syntax tree, the small ones such as operators apart. The four exercises of chapter 4 have about 100 together,
-# and two honest people who write them the usual way agree on all. On 150 parts that few others wrote, they do not agree by chance.
+# Sizes count the parts of a syntax tree, the small ones such as operators apart. The four exercises
+# of chapter 4 have about 100 together, and two honest people who write them the usual way agree on
+# all. On 150 parts that few others wrote, they do not agree by chance.
 SAME_SIZE = 150
 REFERENCE_SIZE = 80
 OUTSIDERS = 0.02  # of the class: what more of the others wrote too is a usual way to write it
@@ -29,7 +32,9 @@ SAME_COMMENTS = 60  # characters of comments of one's own: nobody writes the sam
 
 SKIPPED = {"annotation", "returns", "type_comment", "ctx", "kind", "type_params", "decorator_list"}
 SKIPPED |= {"lineno", "col_offset", "end_lineno", "end_col_offset"}
-SMALL = ast.expr_context | ast.operator | ast.unaryop | ast.cmpop | ast.boolop | ast.arguments | ast.arg
+SMALL = (
+    ast.expr_context | ast.operator | ast.unaryop | ast.cmpop | ast.boolop | ast.arguments | ast.arg
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,9 @@ class Print:
 
 @lru_cache(maxsize=50_000)
 def print_of(source):
-    """Return what of a solution stays without names, comments, docstrings and layout; None where it is no Python."""
+    """Return what of a solution stays without names, comments, docstrings and layout; None where it
+    is no Python.
+    """
     facts = facts_of(source)
     if facts is None:
         return None
@@ -116,16 +123,24 @@ class Normal:
             self.words.append(self.name_of(value) if named else repr(value))
 
     def name_of(self, name):
-        return f"_{self.numbers.setdefault(name, len(self.numbers))}" if name in self.chosen else name
+        return (
+            f"_{self.numbers.setdefault(name, len(self.numbers))}" if name in self.chosen else name
+        )
 
 
 def chosen_in(tree):
-    """Return the names that an author is free to choose; attributes of `self` with a dot in front."""
+    """Return the names that an author is free to choose; attributes of `self` with a dot in
+    front.
+    """
     chosen, todo = set(), [tree]
     while todo:
         node = todo.pop()
         match node:
-            case ast.Name(ctx=ast.Store(), id=name) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+            case (
+                ast.Name(ctx=ast.Store(), id=name)
+                | ast.arg(arg=name)
+                | ast.ExceptHandler(name=str(name))
+            ):
                 chosen.add(name)
             case ast.Attribute(ctx=ast.Store(), attr=name, value=ast.Name(id="self")):
                 chosen.add("." + name)
@@ -140,7 +155,8 @@ def without_prose(body):
     return [
         each
         for each in body
-        if not isinstance(each, ast.Pass) and not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        if not isinstance(each, ast.Pass)
+        and not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
     ]
 
 
@@ -158,7 +174,9 @@ def stubs(stem):
 
 
 def prints_of(stem, notebook):
-    """Return the print of each exercise that a learner wrote something for and that earned something."""
+    """Return the print of each exercise that a learner wrote something for and that earned
+    something.
+    """
     record = notebook["metadata"]["autograder"]
     earned = {cell["exercise"] for cell in record["cells"] if cell["score"] > 0}
     written = {
@@ -176,7 +194,11 @@ def flags_of_reference(stem, prints):
         prints: exercise -> Print, of one learner.
     """
     published = reference_prints(stem)
-    same = [name for name, each in prints.items() if name in published and each.digest == published[name].digest]
+    same = [
+        name
+        for name, each in prints.items()
+        if name in published and each.digest == published[name].digest
+    ]
     if sum(prints[name].size for name in same) < REFERENCE_SIZE:
         return []
     which = "every exercise" if len(same) == len(published) else ", ".join(same)
@@ -196,7 +218,11 @@ def flags_of_class(stem, prints, files, seconds):
         dict: learner -> list[Flag].
     """
     found = defaultdict(list)
-    for learner, flag in [*slow(seconds), *same_files(prints, files), *same_solutions(stem, prints, files)]:
+    for learner, flag in [
+        *slow(seconds),
+        *same_files(prints, files),
+        *same_solutions(stem, prints, files),
+    ]:
         found[learner].append(flag)
     return found
 
@@ -210,7 +236,9 @@ def slow(seconds):
 
 
 def same_files(prints, files):
-    """Yield (learner, flag) for those who handed in one and the same file, in which something is solved."""
+    """Yield (learner, flag) for those who handed in one and the same file, in which something is
+    solved.
+    """
     groups = defaultdict(list)
     for learner, sha256 in files.items():
         if prints.get(learner):
@@ -224,18 +252,26 @@ def same_files(prints, files):
 
 
 def same_solutions(stem, prints, files):
-    """Yield (learner, flag) for those whose solved exercises all agree, and are too long to agree by chance.
+    """Yield (learner, flag) for those whose solved exercises all agree, and are too long to agree
+    by chance.
 
-    What is the published solution does not count, since it may have been read by both; nor does what several outside of the group wrote
-    too, since it is a usual way to write it. What is left must have `SAME_SIZE` parts, or comments of their own that agree to the letter.
+    What is the published solution does not count, since it may have been read by both; nor does
+    what several outside of the group wrote too, since it is a usual way to write it. What is left
+    must have `SAME_SIZE` parts, or comments of their own that agree to the letter.
     """
     published = {name: each.digest for name, each in reference_prints(stem).items() if each}
-    common = Counter((name, each.digest) for solved in prints.values() for name, each in solved.items())
-    others = max(1, OUTSIDERS * len(prints))  # one, so that a third friend who changed an exercise hides nothing
+    common = Counter(
+        (name, each.digest) for solved in prints.values() for name, each in solved.items()
+    )
+    others = max(
+        1, OUTSIDERS * len(prints)
+    )  # one, so that a third friend who changed an exercise hides nothing
     groups = defaultdict(list)
     for learner, solved in prints.items():
         if solved:
-            groups[tuple((name, each.digest) for name, each in sorted(solved.items()))].append(learner)
+            groups[tuple((name, each.digest) for name, each in sorted(solved.items()))].append(
+                learner
+            )
     for agreed, group in groups.items():
         if len(group) < 2 or len({files.get(learner) for learner in group}) == 1:
             continue
@@ -249,6 +285,10 @@ def same_solutions(stem, prints, files):
         size = sum(solved[0][name].size for name in rare)
         if size < SAME_SIZE and sum(solved[0][name].comments for name in letters) < SAME_COMMENTS:
             continue
-        how = "to the letter, comments included" if rare == letters else "but for names, comments and layout"
+        how = (
+            "to the letter, comments included"
+            if rare == letters
+            else "but for names, comments and layout"
+        )
         flag = Flag("same", f"{', '.join(rare)}: the same, {how}", group=tuple(sorted(group)))
         yield from ((learner, flag) for learner in group)

@@ -1,7 +1,8 @@
-"""What grading a class found, for its instructor: a page, a table, and the forms that Canvas and Moodle import.
+"""What grading a class found, for its instructor: a page, a table, and the forms that Canvas and
+Moodle import.
 
-Everything is made of the graded notebooks, each of which is read once and then let go: a class of thousands needs no more memory than its
-scores.
+Everything is made of the graded notebooks, each of which is read once and then let go: a class of
+thousands needs no more memory than its scores.
 """
 
 import json
@@ -59,7 +60,9 @@ class Result:
 
     def number_on(self, platform):
         """Return a learning platform's own number for the learner, or "" where it is not known."""
-        return self.known_as.removeprefix(f"{platform} ") if self.known_as.startswith(platform) else ""
+        return (
+            self.known_as.removeprefix(f"{platform} ") if self.known_as.startswith(platform) else ""
+        )
 
     @property
     def total(self):
@@ -83,11 +86,14 @@ def read_graded(stem, autograded=AUTOGRADED, remark=None):
     Args:
         stem: the chapter.
         autograded: the folder that holds `<learner>/<stem>/<stem>.ipynb`.
-        remark: called with a sentence about each file that is skipped; by default it is printed on stderr.
+        remark: called with a sentence about each file that is skipped; by default it is printed on
+            stderr.
     """
     remark = remark or (lambda sentence: print(sentence, file=sys.stderr))
     folder = Path(autograded)
-    for learner in sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else ():
+    for learner in (
+        sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else ()
+    ):
         path = folder / learner / stem / f"{stem}.ipynb"
         if not path.exists():
             continue
@@ -106,20 +112,31 @@ def read_graded(stem, autograded=AUTOGRADED, remark=None):
 
 
 def joined(notebook):
-    """Return a notebook with its texts in one piece each; on disk they are lists of lines. It is changed in place."""
+    """Return a notebook with its texts in one piece each; on disk they are lists of lines. It is
+    changed in place.
+    """
     for cell in notebook["cells"]:
-        for part, key in [(cell, "source"), *((output, "text") for output in cell.get("outputs", ()))]:
+        for part, key in [
+            (cell, "source"),
+            *((output, "text") for output in cell.get("outputs", ())),
+        ]:
             if isinstance(part.get(key), list):
                 part[key] = "".join(part[key])
     return notebook
 
 
 def is_graded(notebook):
-    """Return whether a notebook carries the record that `autograder.grading.grade` writes, whole."""
+    """Return whether a notebook carries the record that `autograder.grading.grade` writes,
+    whole.
+    """
     try:
         outcomes = notebook["metadata"]["autograder"]["cells"]
         kept = {"cell", "exercise", "points", "score", "cases"}
-        return bool(notebook["cells"]) and bool(outcomes) and all(kept <= outcome.keys() for outcome in outcomes)
+        return (
+            bool(notebook["cells"])
+            and bool(outcomes)
+            and all(kept <= outcome.keys() for outcome in outcomes)
+        )
     except (KeyError, TypeError, AttributeError):
         return False
 
@@ -131,13 +148,20 @@ def result_of(learner, stem, notebook, shortcuts):
         shortcuts: exercise -> names of library functions that do what it asks to write.
     """
     record = notebook["metadata"]["autograder"]
-    scores, points, beliefs, cases = defaultdict(float), defaultdict(float), defaultdict(set), defaultdict(list)
+    scores, points, beliefs, cases = (
+        defaultdict(float),
+        defaultdict(float),
+        defaultdict(set),
+        defaultdict(list),
+    )
     for outcome in record["cells"]:
         name = outcome["exercise"]
         scores[name] += outcome["score"]
         points[name] += outcome["points"]
         for case in outcome["cases"]:
-            cases[name].append((case["title"], outcome["cell"].startswith("hidden_"), case["passed"]))
+            cases[name].append(
+                (case["title"], outcome["cell"].startswith("hidden_"), case["passed"])
+            )
             if case.get("misconception"):
                 beliefs[name].add(case["misconception"])
     released = stubs(stem)
@@ -147,7 +171,9 @@ def result_of(learner, stem, notebook, shortcuts):
         if (name := cell["metadata"].get("nbgrader", {}).get("grade_id")) in released
         and cell["source"] == released[name]
     }
-    answered = {name for name, all_of_it in cases.items() if any(passed for _, _, passed in all_of_it)}
+    answered = {
+        name for name, all_of_it in cases.items() if any(passed for _, _, passed in all_of_it)
+    }
     prints = {} if record.get("problem") else prints_of(stem, notebook)
     return Result(
         learner=learner,
@@ -193,7 +219,8 @@ def write_report(stem, graded, folder, autograded=AUTOGRADED, feedback=FEEDBACK)
         stem: the chapter.
         graded: iterable of (learner, notebook), as `read_graded` yields them.
         folder: gets `<stem>/report.html`, `scores.csv`, `canvas.csv` and `moodle.csv`.
-        autograded, feedback: where the page's links lead: `<learner>/<stem>/<stem>.ipynb` and `.html` below these.
+        autograded, feedback: where the page's links lead: `<learner>/<stem>/<stem>.ipynb` and
+            `.html` below these.
 
     Returns:
         list[Path]: the four files.
@@ -202,7 +229,9 @@ def write_report(stem, graded, folder, autograded=AUTOGRADED, feedback=FEEDBACK)
     exercises = points_of(results)
     place = Path(folder) / stem
     texts = {
-        "report.html": report_page(stem, results, exercises, links_from(place, stem, autograded, feedback)),
+        "report.html": report_page(
+            stem, results, exercises, links_from(place, stem, autograded, feedback)
+        ),
         "scores.csv": scores_csv(results, exercises),
         "canvas.csv": canvas_csv(results, exercises, stem),
         "moodle.csv": moodle_csv(results, exercises, stem),
@@ -220,7 +249,9 @@ def points_of(results):
 
 
 def links_from(place, stem, autograded, feedback):
-    """Return a function from a learner to the addresses of their page and notebook, relative to the report."""
+    """Return a function from a learner to the addresses of their page and notebook, relative to the
+    report.
+    """
 
     def beginning(folder):
         relative = Path(os.path.relpath(folder, place)).as_posix()
@@ -230,6 +261,9 @@ def links_from(place, stem, autograded, feedback):
 
     def links(learner):
         name = quote(os.fsencode(learner), safe="")
-        return f"{to_feedback}/{name}/{stem}/{stem}.html", f"{to_notebook}/{name}/{stem}/{stem}.ipynb"
+        return (
+            f"{to_feedback}/{name}/{stem}/{stem}.html",
+            f"{to_notebook}/{name}/{stem}/{stem}.ipynb",
+        )
 
     return links

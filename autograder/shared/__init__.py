@@ -1,1 +1,3 @@
-"""What a learner's process and the grader both hold: how answers travel, are observed and judged. It imports nothing outside itself."""
+"""What a learner's process and the grader both hold: how answers travel, are observed and judged.
+It imports nothing outside itself.
+"""

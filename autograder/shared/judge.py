@@ -1,8 +1,10 @@
-"""Compare what was observed of a learner's function with what is right, and say what was seen in words that help.
+"""Compare what was observed of a learner's function with what is right, and say what was seen in
+words that help.
 
-One verdict a case. The comparison looks at one thing after the other and stops at the first that is wrong: did it run, type, shape,
-finite, the laws it must obey, the numbers. Where the observation is that of a known misconception, its hint says where to look.
-The same code judges in the learner's notebook and in the grader, always on data, never beside the code that it judges.
+One verdict a case. The comparison looks at one thing after the other and stops at the first that is
+wrong: did it run, type, shape, finite, the laws it must obey, the numbers. Where the observation is
+that of a known misconception, its hint says where to look. The same code judges in the learner's
+notebook and in the grader, always on data, never beside the code that it judges.
 """
 
 from dataclasses import dataclass
@@ -16,9 +18,13 @@ from autograder.shared.wire import Tensor, dtype_name, numbers, printable
 
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
 MOST_NAMES = 50  # of arguments, or of an exception's ancestors
-ONE_LINE = str.maketrans("\n\t", "  ")  # a learner's code may name things so that a message looks like two
+ONE_LINE = str.maketrans(
+    "\n\t", "  "
+)  # a learner's code may name things so that a message looks like two
 PATIENCE = 2  # failed cases by which a misconception may fall behind before it is given up
-SHOWN_INLINE = 6  # arrays of at most so many numbers stand in a message; larger ones give their shape
+SHOWN_INLINE = (
+    6  # arrays of at most so many numbers stand in a message; larger ones give their shape
+)
 
 
 @dataclass(frozen=True)
@@ -45,15 +51,20 @@ def judge(exercise, observations, suspects=()):
 
     Args:
         exercise: a PreparedExercise.
-        observations: one for each case, in order, as `autograder.shared.probes.observe` returns them.
-        suspects: names of other exercises that this answer calls and that fail themselves; where there are any, the message points there.
+        observations: one for each case, in order, as `autograder.shared.probes.observe` returns
+            them.
+        suspects: names of other exercises that this answer calls and that fail themselves; where
+            there are any, the message points there.
 
     Returns:
         list[Verdict]: one for each case.
     """
     pairs = [(case, tidy(seen)) for case, seen in zip(exercise.cases, observations, strict=True)]
     findings = [find(exercise, case, seen) for case, seen in pairs]
-    answers = any(found is None and is_ordinary(case) for found, (case, _) in zip(findings, pairs, strict=True))
+    answers = any(
+        found is None and is_ordinary(case)
+        for found, (case, _) in zip(findings, pairs, strict=True)
+    )
     lookalikes = look_alike(exercise, pairs, findings)
     verdicts = []
     for (case, seen), found, lookalike in zip(pairs, findings, lookalikes, strict=True):
@@ -62,11 +73,19 @@ def judge(exercise, observations, suspects=()):
         if found is None:
             verdicts.append(Verdict(case.title, True, case.weight))
             continue
-        subject = exercise.name if "unfit" in seen or is_stub(seen) else f"{call_of(exercise.name, case)}:"
+        subject = (
+            exercise.name
+            if "unfit" in seen or is_stub(seen)
+            else f"{call_of(exercise.name, case)}:"
+        )
         sentence = printable(f"{subject} {found}"[:LONGEST_SENTENCE]).translate(ONE_LINE)
         hint = f" {exercise.hints[lookalike]}" if lookalike is not None else ""
         if suspects:
-            which = "which fails a check of its own" if len(suspects) == 1 else "which fail checks of their own"
+            which = (
+                "which fails a check of its own"
+                if len(suspects) == 1
+                else "which fail checks of their own"
+            )
             hint = f" It calls {' and '.join(suspects)}, {which}: look there first."
         message = f"{sentence}{'' if sentence.endswith('?') else '.'}{hint}"
         verdicts.append(Verdict(case.title, False, case.weight, message, lookalike))
@@ -74,7 +93,9 @@ def judge(exercise, observations, suspects=()):
 
 
 def tidy(seen):
-    """Bring an observation, which may come from anybody, into the form that `autograder.shared.probes.observe` gives it."""
+    """Bring an observation, which may come from anybody, into the form that
+    `autograder.shared.probes.observe` gives it.
+    """
     match seen:
         case {"unfit": str(reason)}:
             return {"unfit": reason[:400]}
@@ -83,11 +104,27 @@ def tidy(seen):
             texts = {key: text[:300] if isinstance(text, str) else "" for key, text in told.items()}
             flags = {key: raised.get(key) is True for key in ("stub", "deliberate")}
             bases = raised.get("bases")
-            names = [base for base in bases[:MOST_NAMES] if isinstance(base, str)] if isinstance(bases, list) else []
+            names = (
+                [base for base in bases[:MOST_NAMES] if isinstance(base, str)]
+                if isinstance(bases, list)
+                else []
+            )
             line = raised.get("line")
-            return {"raised": {**texts, **flags, "bases": names, "line": line if isinstance(line, int) else None}}
+            return {
+                "raised": {
+                    **texts,
+                    **flags,
+                    "bases": names,
+                    "line": line if isinstance(line, int) else None,
+                }
+            }
         case {"changed": list(names)}:
-            return {"changed": [name[:80] if isinstance(name, str) else "an argument" for name in names[:MOST_NAMES]]}
+            return {
+                "changed": [
+                    name[:80] if isinstance(name, str) else "an argument"
+                    for name in names[:MOST_NAMES]
+                ]
+            }
         case {"result": result, "noted": dict(noted)}:
             return {"result": result, "noted": noted}
         case {"result": result}:
@@ -99,12 +136,16 @@ def tidy(seen):
 
 
 def is_ordinary(case):
-    """Return whether a case asks for a result with something in it: neither a refusal, nor an array of nothing or of zeros."""
+    """Return whether a case asks for a result with something in it: neither a refusal, nor an array
+    of nothing or of zeros.
+    """
     return has_substance(case.expected.get("result"))
 
 
 def has_substance(value):
-    """Return whether a plain value is more than nothing, zeros (up to rounding) or empty containers."""
+    """Return whether a plain value is more than nothing, zeros (up to rounding) or empty
+    containers.
+    """
     if isinstance(value, np.ndarray | Tensor):
         _, absolute = TOLERANCES.get(dtype_name(value), (0, 0))
         return not bool((np.abs(numbers(value)) <= absolute).all())
@@ -115,7 +156,9 @@ def has_substance(value):
 
 def share(verdicts):
     """Return the part of the points that the verdicts are worth, from 0 to 1."""
-    return sum(verdict.weight for verdict in verdicts if verdict.passed) / sum(verdict.weight for verdict in verdicts)
+    return sum(verdict.weight for verdict in verdicts if verdict.passed) / sum(
+        verdict.weight for verdict in verdicts
+    )
 
 
 def find(exercise, case, seen):
@@ -139,14 +182,21 @@ def find(exercise, case, seen):
         inputs = case.inputs.get("forward", case.inputs)
         if found := LAWS[law](inputs, {name: got for name, _, got in leaves}, **arguments):
             return found
-    return next((found for leaf in leaves if (found := find_in_values(*leaf, numbers_shown=case.visible))), None)
+    return next(
+        (found for leaf in leaves if (found := find_in_values(*leaf, numbers_shown=case.visible))),
+        None,
+    )
 
 
 def find_in_exception(name, expected, seen):
-    """Return what is wrong where the function or the reference raised an exception, or None if both raised alike."""
+    """Return what is wrong where the function or the reference raised an exception, or None if both
+    raised alike.
+    """
     if "raised" not in seen:
         returned = describe(seen.get("result"))
-        return f"it returned {returned}, but should raise a {expected['type']} that says what is wrong"
+        return (
+            f"it returned {returned}, but should raise a {expected['type']} that says what is wrong"
+        )
     raised = seen["raised"]
     if is_stub(seen):
         stub = raised["function"].split(".")[0]  # of LayerNorm.forward, LayerNorm
@@ -154,11 +204,22 @@ def find_in_exception(name, expected, seen):
         return f"{whose} still the stub; replace `raise NotImplementedError` with your code"
     if expected and expected["type"] in raised["bases"]:
         return None
-    where = f", in line {raised['line']} of its cell: `{raised['source']}`" if raised["line"] is not None else ""
+    where = (
+        f", in line {raised['line']} of its cell: `{raised['source']}`"
+        if raised["line"] is not None
+        else ""
+    )
     should = f", but should raise a {expected['type']}" if expected else ""
     message = raised["message"].strip().rstrip(".")
-    above = "; is that defined in a cell above, too?" if raised["type"] == "NameError" and not expected else ""
-    return f"it raised {article(raised['type'])}{': ' if message else ''}{message}{where}{should}{above}"
+    above = (
+        "; is that defined in a cell above, too?"
+        if raised["type"] == "NameError" and not expected
+        else ""
+    )
+    return (
+        "it raised"
+        f" {article(raised['type'])}{': ' if message else ''}{message}{where}{should}{above}"
+    )
 
 
 def is_stub(seen):
@@ -170,11 +231,15 @@ def find_in_changed(changed):
     """Return that the function changed its arguments, or None."""
     if not changed:
         return None
-    return f"it changed {' and '.join(changed)}; arguments belong to the caller, and must stay as they were"
+    return (
+        f"it changed {' and '.join(changed)}; arguments belong to the caller, and must stay as they"
+        " were"
+    )
 
 
 def all_leaves(exercise, case, seen):
-    """Pair all parts of what was expected in a case with those of what was seen: of the result, and of what was noted beside it.
+    """Pair all parts of what was expected in a case with those of what was seen: of the result, and
+    of what was noted beside it.
 
     Returns:
         list of (name, wanted, got), and None or a clause that says why the parts do not correspond.
@@ -217,7 +282,10 @@ def find_in_type(name, wanted, got):
     """Return that a value is of another type than it should be, or None."""
     if isinstance(wanted, np.ndarray | Tensor):
         fits = isinstance(got, type(wanted))
-        should = f"a {'torch tensor' if isinstance(wanted, Tensor) else 'NumPy array'} of {dtype_name(wanted)}"
+        should = (
+            f"a {'torch tensor' if isinstance(wanted, Tensor) else 'NumPy array'} of"
+            f" {dtype_name(wanted)}"
+        )
     elif type(wanted) is float or type(wanted) is int:
         fits = type(got) in (int, float)
         should = "a Python number"
@@ -257,7 +325,11 @@ def find_in_values(name, wanted, got, *, numbers_shown):
     if isinstance(wanted, dict):
         return find_in_dictionary(name, wanted, got, entries_shown=numbers_shown)
     if not isinstance(wanted, np.ndarray | Tensor):
-        return None if same(wanted, got) else f"{name} is {value_text(got)}, but should be {value_text(wanted)}"[:300]
+        return (
+            None
+            if same(wanted, got)
+            else f"{name} is {value_text(got)}, but should be {value_text(wanted)}"[:300]
+        )
     wrong = ~close(wanted, got)
     if not wrong.any():
         return None
@@ -287,9 +359,15 @@ def find_in_dictionary(name, wanted, got, *, entries_shown):
         return None
     if not entries_shown:
         right = sum(key in got and same(entry, got[key]) for key, entry in wanted.items())
-        count = "" if len(got) == len(wanted) else f"{name} has {len(got)} entries, but should have {len(wanted)}; "
+        count = (
+            ""
+            if len(got) == len(wanted)
+            else f"{name} has {len(got)} entries, but should have {len(wanted)}; "
+        )
         return (
-            f"{count}{right} of its entries are right" if count else f"{right} of the {len(wanted)} entries are right"
+            f"{count}{right} of its entries are right"
+            if count
+            else f"{right} of the {len(wanted)} entries are right"
         )
     missing = [key for key in wanted if key not in got]
     if missing:
@@ -299,7 +377,10 @@ def find_in_dictionary(name, wanted, got, *, entries_shown):
         return f"{name} has an entry for {extra[0]!r}, which should not be there"
     wrong = [key for key in wanted if not same(wanted[key], got[key])]
     if wrong:
-        return f"{wrong[0]!r} has {entry_text(got[wrong[0]])}, but should have {entry_text(wanted[wrong[0]])}"
+        return (
+            f"{wrong[0]!r} has {entry_text(got[wrong[0]])}, but should have"
+            f" {entry_text(wanted[wrong[0]])}"
+        )
     return None
 
 
@@ -311,11 +392,12 @@ def entry_text(entry):
 def look_alike(exercise, pairs, findings):
     """Say for each failed case which misconception gives the same observation there.
 
-    A hint that does not fit is worse than none. So a misconception is considered only if it fails in no case that the learner passes, and
-    does what the learner does in at least half of the cases in which it fails. Of several, the one that agrees in the most cases is meant.
+    A hint that does not fit is worse than none. So a misconception is considered only if it fails
+    in no case that the learner passes, and does what the learner does in at least half of the cases
+    in which it fails. Of several, the one that agrees in the most cases is meant.
 
-    To ask a misconception takes as long as to ask the learner, and there are many of them. So each is asked in the failed cases first,
-    and no further once it has differed there too often.
+    To ask a misconception takes as long as to ask the learner, and there are many of them. So each
+    is asked in the failed cases first, and no further once it has differed there too often.
 
     Returns:
         list of int or None, one for each case.
@@ -328,7 +410,9 @@ def look_alike(exercise, pairs, findings):
     most = [0] * len(pairs)
     for misconception in range(len(exercise.hints)):
         agrees = where_it_agrees(exercise, pairs, failed, misconception)
-        if agrees and not any(fails_in(exercise, pairs[index][0], misconception) for index in passed):
+        if agrees and not any(
+            fails_in(exercise, pairs[index][0], misconception) for index in passed
+        ):
             for index in agrees:
                 if len(agrees) > most[index]:
                     alike[index], most[index] = misconception, len(agrees)
@@ -336,7 +420,9 @@ def look_alike(exercise, pairs, findings):
 
 
 def where_it_agrees(exercise, pairs, failed, misconception):
-    """Return the failed cases in which a misconception does what the learner did; none, if they are too few."""
+    """Return the failed cases in which a misconception does what the learner did; none, if they are
+    too few.
+    """
     agrees, others = [], 0
     for done, index in enumerate(failed, 1):
         case, seen = pairs[index]
@@ -359,7 +445,8 @@ def fails_in(exercise, case, misconception):
 def same_observation(one, other):
     """Return whether two observations are equal up to rounding.
 
-    Exceptions are alike if their types are, and either their messages too or both were raised on purpose, in words of one's own.
+    Exceptions are alike if their types are, and either their messages too or both were raised on
+    purpose, in words of one's own.
     """
     if "raised" not in one or "raised" not in other:
         return same(one, other)
@@ -370,14 +457,18 @@ def same_observation(one, other):
 
 
 def same(one, other):
-    """Return whether two plain values are equal, floating numbers up to the tolerance of their dtype."""
+    """Return whether two plain values are equal, floating numbers up to the tolerance of their
+    dtype.
+    """
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray | Tensor):
         alike = dtype_name(one) == dtype_name(other) and numbers(one).shape == numbers(other).shape
         return alike and bool(close(one, other).all())
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(
+            same(value, other[key]) for key, value in one.items()
+        )
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, float):
@@ -393,12 +484,18 @@ def close(wanted, got):
         return wanted == got
     with np.errstate(all="ignore"):
         return np.isclose(
-            got.astype(np.float64), wanted.astype(np.float64), rtol=relative, atol=absolute, equal_nan=True
+            got.astype(np.float64),
+            wanted.astype(np.float64),
+            rtol=relative,
+            atol=absolute,
+            equal_nan=True,
         )
 
 
 def call_of(name, case):
-    """Write the call as a learner would: short arguments in full, long or hidden ones by their shape."""
+    """Write the call as a learner would: short arguments in full, long or hidden ones by their
+    shape.
+    """
     texts = arguments_text(case.inputs.get("forward", case.inputs), case.visible)
     if case.probe == "returned_for_generator":
         key, _, value = texts[0].partition("=")
@@ -422,14 +519,18 @@ def argument_text(name, value, shown):
     """Write one argument of a call."""
     if isinstance(value, np.ndarray | Tensor):
         array = numbers(value)
-        usual = ("float64", "int64") if isinstance(value, np.ndarray) else ("float32", "int64", "bool")
+        usual = (
+            ("float64", "int64") if isinstance(value, np.ndarray) else ("float32", "int64", "bool")
+        )
         dtype = "" if dtype_name(value) in usual else f"{dtype_name(value)} "
         if shown and array.size <= SHOWN_INLINE and (array.size or array.ndim == 1):
             return f"{name}={dtype}{array_text(array)}"
         return f"{dtype}{name} of shape {array.shape}"
     if value is None or isinstance(value, int | float):
         return f"{name}={value}"
-    if isinstance(value, dict) and not value.keys().isdisjoint(("script", "stand_in")):  # a description of a model
+    if isinstance(value, dict) and not value.keys().isdisjoint(
+        ("script", "stand_in")
+    ):  # a description of a model
         return name
     text = repr(value)
     return f"{name}={text}" if shown and len(text) <= 72 else name

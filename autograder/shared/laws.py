@@ -1,7 +1,9 @@
-"""Laws that every right answer obeys. A case names them; they are checked before any single number is.
+"""Laws that every right answer obeys. A case names them; they are checked before any single number
+is.
 
-A law is `law(inputs, results, **arguments) -> str | None`: a clause that says how the results break it, or None. `results` maps the names
-of the returned values to arrays or tensors whose types and shapes have been found right.
+A law is `law(inputs, results, **arguments) -> str | None`: a clause that says how the results break
+it, or None. `results` maps the names of the returned values to arrays or tensors whose types and
+shapes have been found right.
 """
 
 import numpy as np
@@ -11,19 +13,26 @@ from autograder.shared.wire import dtype_name, numbers
 
 
 def sums_to_one(inputs, results, of="the result", axis=-1):
-    """The weights along an axis sum to 1. An argument called `axis` in the inputs takes precedence."""
+    """The weights along an axis sum to 1. An argument called `axis` in the inputs takes
+    precedence.
+    """
     axis = inputs.get("axis", axis)
     sums = numbers(results[of]).sum(axis=axis, dtype=np.float64)
     off = np.abs(sums - 1) > relative(results[of])
     if not off.any():
         return None
-    return f"{of} should sum to 1 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {apart(sums[off].flat[0], 1)[0]}"
+    return (
+        f"{of} should sum to 1 along axis {axis}, but {name_of_slice(of, off, axis)} sums to"
+        f" {apart(sums[off].flat[0], 1)[0]}"
+    )
 
 
 def zero_where_minus_infinity(inputs, results, of="the result", argument="scores"):
     """Where a score is -inf, the weight is exactly 0."""
     masked = np.isneginf(numbers(inputs[argument]))
-    return nothing_where(numbers(results[of]), masked, f"{of} should be exactly 0 where {argument} is -inf")
+    return nothing_where(
+        numbers(results[of]), masked, f"{of} should be exactly 0 where {argument} is -inf"
+    )
 
 
 def zero_where_masked(inputs, results, of="weights", argument="mask"):
@@ -55,22 +64,32 @@ def hides_padding(inputs, results, of="the result"):
 
 
 def nothing_where(array, masked, demand):
-    """Return the demand that an array is exactly 0 in places, and what stands there instead, or None."""
+    """Return the demand that an array is exactly 0 in places, and what stands there instead, or
+    None.
+    """
     if not np.any(array[masked]):
         return None
     return f"{demand}, but is {np.abs(array[masked]).max():.4g} there"
 
 
 def between_the_values(inputs, results, of="output", argument="value"):
-    """An average lies between the smallest and the largest of what it averages, feature by feature."""
+    """An average lies between the smallest and the largest of what it averages, feature by
+    feature.
+    """
     values, averages = numbers(inputs[argument]), numbers(results[of])
     slack = max(1e-6, relative(results[of])) * np.abs(values).max()
-    low, high = values.min(axis=-2, keepdims=True) - slack, values.max(axis=-2, keepdims=True) + slack
+    low, high = (
+        values.min(axis=-2, keepdims=True) - slack,
+        values.max(axis=-2, keepdims=True) + slack,
+    )
     outside = (averages < low) | (averages > high)
     if not outside.any():
         return None
     places = f"{int(outside.sum())} of {outside.size} places"
-    return f"{of} should be an average of the rows of {argument}, but it leaves their range in {places}"
+    return (
+        f"{of} should be an average of the rows of {argument}, but it leaves their range in"
+        f" {places}"
+    )
 
 
 def sums_to_zero(inputs, results, of="the result", axis=-1):
@@ -80,7 +99,10 @@ def sums_to_zero(inputs, results, of="the result", axis=-1):
     off = np.abs(sums) > relative(results[of]) * max(1.0, float(np.abs(terms).max(initial=0)))
     if not off.any():
         return None
-    return f"{of} should sum to 0 along axis {axis}, but {name_of_slice(of, off, axis)} sums to {sums[off].flat[0]:.4g}"
+    return (
+        f"{of} should sum to 0 along axis {axis}, but {name_of_slice(of, off, axis)} sums to"
+        f" {sums[off].flat[0]:.4g}"
+    )
 
 
 def exactly_one(inputs, results, of="the result"):
@@ -89,19 +111,25 @@ def exactly_one(inputs, results, of="the result"):
     off = np.abs(weights - 1) > 4 * np.finfo(weights.dtype).eps
     if not off.any():
         return None
-    return f"{of} should be exactly 1, but differs from it by {float(np.abs(weights - 1).max()):.1e}"
+    return (
+        f"{of} should be exactly 1, but differs from it by {float(np.abs(weights - 1).max()):.1e}"
+    )
 
 
 def keeps_lengths(inputs, results, of="the result", argument="x"):
     """A rotation leaves every row along the last axis as long as it was."""
     before, after = (
-        np.linalg.norm(numbers(rows).astype(np.float64), axis=-1) for rows in (inputs[argument], results[of])
+        np.linalg.norm(numbers(rows).astype(np.float64), axis=-1)
+        for rows in (inputs[argument], results[of])
     )
     off = np.abs(after - before) > 10 * relative(results[of]) * np.maximum(before, 1)
     if not off.any():
         return None
     row = name_of_slice(of, off, -1)
-    return f"turning a row keeps its length, but {row} has length {after[off].flat[0]:.4g}, and had {before[off].flat[0]:.4g}"
+    return (
+        f"turning a row keeps its length, but {row} has length {after[off].flat[0]:.4g}, and had"
+        f" {before[off].flat[0]:.4g}"
+    )
 
 
 def within_one(inputs, results, of="the result"):
@@ -110,13 +138,20 @@ def within_one(inputs, results, of="the result"):
     outside = np.abs(states) > 1
     if not outside.any():
         return None
-    return f"{of} should lie between -1 and 1, but reaches {states.flat[np.abs(states).argmax()]:.4g}"
+    return (
+        f"{of} should lie between -1 and 1, but reaches {states.flat[np.abs(states).argmax()]:.4g}"
+    )
 
 
 def standardised(inputs, results, of="the result"):
-    """Every slice along the last axis has mean 0 and variance 1, up to what an eps costs. For new norms: gain 1, bias 0."""
+    """Every slice along the last axis has mean 0 and variance 1, up to what an eps costs. For new
+    norms: gain 1, bias 0.
+    """
     slices = numbers(results[of]).astype(np.float64)
-    for name, found, wanted in (("mean", slices.mean(axis=-1), 0), ("variance", slices.var(axis=-1), 1)):
+    for name, found, wanted in (
+        ("mean", slices.mean(axis=-1), 0),
+        ("variance", slices.var(axis=-1), 1),
+    ):
         off = np.abs(found - wanted) > 1e-3
         if off.any():
             return (

@@ -1,4 +1,6 @@
-"""`check("softmax")`: the learner's side. Runs the visible cases on the function in the notebook and says at once what it found."""
+"""`check("softmax")`: the learner's side. Runs the visible cases on the function in the notebook
+and says at once what it found.
+"""
 
 import contextlib
 import html
@@ -26,8 +28,8 @@ def check(exercise, hidden=False):
         exercise: the function's name, as in the notebook.
         hidden: True only stands for the cases that are run when you hand in; nothing is run now.
 
-    Prints one green line if all is well, otherwise what to look at first. `check("softmax").inputs` then holds the arguments of the case
-    that failed, to try in a cell of your own.
+    Prints one green line if all is well, otherwise what to look at first. `check("softmax").inputs`
+    then holds the arguments of the case that failed, to try in a cell of your own.
     """
     if hidden:
         return None if "NBGRADER_VALIDATING" in os.environ else Outcome(HIDDEN_NOTE)
@@ -38,20 +40,32 @@ def check(exercise, hidden=False):
         print(f"{RED}✗ there is no exercise {exercise!r}; there are: {known}.{PLAIN}")
         return Outcome("")
     if exercise not in namespace:
-        print(f"{RED}✗ {exercise} is not defined yet: run the cell above that defines it, then this one again.{PLAIN}")
+        print(
+            f"{RED}✗ {exercise} is not defined yet: run the cell above that defines it, then this"
+            f" one again.{PLAIN}"
+        )
         return Outcome("")
     verdicts = verdicts_on(exercises[exercise], namespace)
     if all(verdict.passed for verdict in verdicts):
         print(f"{GREEN}✓ {exercise}: all {len(verdicts)} cases pass.{PLAIN}")
         return None
-    suspects = [name for name in names_used_by(namespace[exercise]) if fails(name, exercises, namespace)]
+    suspects = [
+        name for name in names_used_by(namespace[exercise]) if fails(name, exercises, namespace)
+    ]
     if suspects:
         verdicts = verdicts_on(exercises[exercise], namespace, suspects)
-    first, case = next(pair for pair in zip(verdicts, exercises[exercise].cases, strict=True) if not pair[0].passed)
-    message = textwrap.fill(first.message, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    first, case = next(
+        pair for pair in zip(verdicts, exercises[exercise].cases, strict=True) if not pair[0].passed
+    )
+    message = textwrap.fill(
+        first.message, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
     print(f"{RED}✗ {first.title}{PLAIN}\n{message}")
     count = sum(verdict.passed for verdict in verdicts)
-    remark = f'{count} of {len(verdicts)} cases pass. check("{exercise}").inputs holds the arguments of the case above.'
+    remark = (
+        f'{count} of {len(verdicts)} cases pass. check("{exercise}").inputs holds the arguments of'
+        " the case above."
+    )
     return Outcome(remark, with_stand_ins(live(decode(encode(case.inputs)))))
 
 
@@ -60,18 +74,29 @@ def verdicts_on(prepared, namespace, suspects=()):
     observations = []
     for case in prepared.cases:
         observations.append(
-            {"unfit": f"did not finish within {CASE_SECONDS} s and was stopped; is there a loop that never ends?"}
+            {
+                "unfit": (
+                    f"did not finish within {CASE_SECONDS} s and was stopped; is there a loop that"
+                    " never ends?"
+                )
+            }
         )
         with time_limit(CASE_SECONDS):
-            observations[-1] = observe(case.probe, namespace[prepared.name], decode(encode(case.inputs)))
+            observations[-1] = observe(
+                case.probe, namespace[prepared.name], decode(encode(case.inputs))
+            )
         if "did not finish" in observations[-1].get("unfit", ""):
-            observations += [{"unfit": "was not tried again, because it did not finish before"}] * len(prepared.cases)
+            observations += [
+                {"unfit": "was not tried again, because it did not finish before"}
+            ] * len(prepared.cases)
             break
     return judge(prepared, observations[: len(prepared.cases)], suspects)
 
 
 def fails(name, exercises, namespace):
-    """Return whether a name is an exercise of this notebook that does not pass its own visible cases."""
+    """Return whether a name is an exercise of this notebook that does not pass its own visible
+    cases.
+    """
     written_here = getattr(namespace.get(name), "__module__", None) == namespace.get("__name__")
     return (
         name in exercises
@@ -83,22 +108,31 @@ def fails(name, exercises, namespace):
 def names_used_by(implementation):
     """Return the global names that the code of a function, or of a class's methods, mentions."""
     parts = vars(implementation).values() if isinstance(implementation, type) else [implementation]
-    names = [name for part in parts for name in getattr(getattr(part, "__code__", None), "co_names", ())]
+    names = [
+        name for part in parts for name in getattr(getattr(part, "__code__", None), "co_names", ())
+    ]
     return list(dict.fromkeys(names))
 
 
 class OutOfTime(BaseException):
-    """Raised inside a learner's function when its time is up; not an Exception, so that a broad `except` does not swallow it."""
+    """Raised inside a learner's function when its time is up; not an Exception, so that a broad
+    `except` does not swallow it.
+    """
 
 
 @contextlib.contextmanager
 def time_limit(seconds):
-    """Leave the block after so many seconds, where the platform has timers and this is the main thread; elsewhere without a limit."""
+    """Leave the block after so many seconds, where the platform has timers and this is the main
+    thread; elsewhere without a limit.
+    """
 
     def stop(*_):
         raise OutOfTime
 
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
     before = signal.signal(signal.SIGALRM, stop)
@@ -113,7 +147,9 @@ def time_limit(seconds):
 
 
 class Outcome:
-    """What a check cell leaves behind unless all is well: a remark for people, and a score of 0 for an nbgrader without our settings."""
+    """What a check cell leaves behind unless all is well: a remark for people, and a score of 0 for
+    an nbgrader without our settings.
+    """
 
     def __init__(self, remark, inputs=None):
         self.remark = remark
@@ -129,5 +165,7 @@ class Outcome:
 def read_all_exercises():
     """Return the exercises of all chapters by name, with their visible cases."""
     return {
-        name: each for path in sorted(VISIBLE.glob("*.json")) for name, each in read_visible_cases(path.stem).items()
+        name: each
+        for path in sorted(VISIBLE.glob("*.json"))
+        for name, each in read_visible_cases(path.stem).items()
     }

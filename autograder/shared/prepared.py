@@ -1,4 +1,6 @@
-"""An exercise's questions with their numbers: what a grader asks and a learner's `check` reads, without any implementation."""
+"""An exercise's questions with their numbers: what a grader asks and a learner's `check` reads,
+without any implementation.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,7 +36,9 @@ class PreparedCase:
 
 @dataclass(frozen=True)
 class PreparedExercise:
-    """An exercise's cases with their numbers, and what its misconceptions are called and hint at: data, without any implementation."""
+    """An exercise's cases with their numbers, and what its misconceptions are called and hint at:
+    data, without any implementation.
+    """
 
     name: str
     returns: tuple[str, ...]

@@ -1,14 +1,16 @@
 """What an exercise's function is asked, and what is noted of its answer.
 
-A probe is a small function that observes an implementation: `probe(implementation, inputs) -> dict[str, value]`. `inputs` maps parameter
-names to arguments, in the order of the signature. The same probe observes the learner's function, in the learner's process, and the
-reference, in the grader's. It decides nothing; `autograder.shared.judge` compares the two observations. This module is all of the checks that
-a learner's process needs, and it holds no answer.
+A probe is a small function that observes an implementation: `probe(implementation, inputs) ->
+dict[str, value]`. `inputs` maps parameter names to arguments, in the order of the signature. The
+same probe observes the learner's function, in the learner's process, and the reference, in the
+grader's. It decides nothing; `autograder.shared.judge` compares the two observations. This module
+is all of the checks that a learner's process needs, and it holds no answer.
 
-The inputs of a case may have parts instead: `forward`, the arguments of the call; `changed`, arguments to replace in a second one; and
-where the exercise is a class `constructor`, the arguments that make the module, `weights`, tensors by parameter name that it is given,
-`train`, whether it is called in train mode, and `method`, if that is another than `forward`. An observation has a `result`, or things
-`noted` by name, or both.
+The inputs of a case may have parts instead: `forward`, the arguments of the call; `changed`,
+arguments to replace in a second one; and where the exercise is a class `constructor`, the arguments
+that make the module, `weights`, tensors by parameter name that it is given, `train`, whether it is
+called in train mode, and `method`, if that is another than `forward`. An observation has a
+`result`, or things `noted` by name, or both.
 """
 
 import dis
@@ -46,23 +48,35 @@ def arguments_after(implementation, inputs):
     function, arguments = prepared_call(implementation, inputs)
     before = plain(arguments)
     function(*arguments.values())
-    return {"changed": [name for name, value in arguments.items() if encode(plain(value)) != encode(before[name])]}
+    return {
+        "changed": [
+            name
+            for name, value in arguments.items()
+            if encode(plain(value)) != encode(before[name])
+        ]
+    }
 
 
 def returned_for_generator(implementation, inputs):
-    """Note what the function returns when its first argument is a generator, which can be read only once."""
+    """Note what the function returns when its first argument is a generator, which can be read only
+    once.
+    """
     name, first = next(iter(inputs.items()))
     return returned(implementation, {**inputs, name: (item for item in first)})
 
 
 def returned_for_views(implementation, inputs):
-    """Note what the function returns for tensors whose numbers do not lie side by side in memory."""
+    """Note what the function returns for tensors whose numbers do not lie side by side in
+    memory.
+    """
     function, arguments = prepared_call(implementation, inputs)
     return {"result": function(*map(as_view, arguments.values()))}
 
 
 def gradients(implementation, inputs):
-    """Note the gradient of a fixed weighted sum of everything returned, with respect to each floating argument and each weight."""
+    """Note the gradient of a fixed weighted sum of everything returned, with respect to each
+    floating argument and each weight.
+    """
     import torch
 
     function, arguments = prepared_call(implementation, inputs)
@@ -75,29 +89,53 @@ def gradients(implementation, inputs):
         parameters = dict(function.__self__.named_parameters(remove_duplicate=False))
         leaves |= {f"the gradient of {name}": parameters[name] for name in inputs["weights"]}
     result = function(*arguments.values())
-    outputs = [each for each in (result if isinstance(result, tuple | list) else [result]) if is_tensor(each)]
-    total = sum((output * fixed_weights(output)).sum() for output in outputs if output.is_floating_point())
+    outputs = [
+        each
+        for each in (result if isinstance(result, tuple | list) else [result])
+        if is_tensor(each)
+    ]
+    total = sum(
+        (output * fixed_weights(output)).sum() for output in outputs if output.is_floating_point()
+    )
     if not (is_tensor(total) and total.requires_grad):
-        return {"noted": dict.fromkeys(leaves, Opaque("missing, for the result no longer knows where it came from"))}
+        return {
+            "noted": dict.fromkeys(
+                leaves, Opaque("missing, for the result no longer knows where it came from")
+            )
+        }
     found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
     missing = Opaque("missing: the result does not depend on it")
     return {
-        "noted": {name: missing if each is None else each for name, each in zip(leaves, found, strict=True)},
+        "noted": {
+            name: missing if each is None else each
+            for name, each in zip(leaves, found, strict=True)
+        },
     }
 
 
 def moved(implementation, inputs):
-    """Note at which positions the result moves when arguments are replaced by those in the inputs' part `changed`."""
+    """Note at which positions the result moves when arguments are replaced by those in the inputs'
+    part `changed`.
+    """
     function, arguments = prepared_call(implementation, inputs)
-    before, after = (first_of(function(*each.values())) for each in (arguments, {**arguments, **inputs["changed"]}))
+    before, after = (
+        first_of(function(*each.values()))
+        for each in (arguments, {**arguments, **inputs["changed"]})
+    )
     names = " and ".join(inputs["changed"])
-    return {"noted": {f"where the result moves when {names} changes": ((after - before).abs() > MOVED).any(-1)}}
+    return {
+        "noted": {
+            f"where the result moves when {names} changes": ((after - before).abs() > MOVED).any(-1)
+        }
+    }
 
 
 def device_kept(implementation, inputs):
-    """Note on which device the result would lie, where the argument `device` is another than torch's default, or tensors lie elsewhere.
+    """Note on which device the result would lie, where the argument `device` is another than
+    torch's default, or tensors lie elsewhere.
 
-    The machine needs no such device: each tensor stays where it is, and a label says where it would be.
+    The machine needs no such device: each tensor stays where it is, and a label says where it would
+    be.
     """
     function, arguments = prepared_call(implementation, inputs)
     labels = device_labels()
@@ -110,14 +148,20 @@ def device_kept(implementation, inputs):
 
 
 def extremes(implementation, inputs):
-    """Note the smallest and the largest value of each number of the result over many rounds, between which dropout throws it.
+    """Note the smallest and the largest value of each number of the result over many rounds,
+    between which dropout throws it.
 
-    The rounds go through together, as one batch: tensors as long as the first one, along the batch, are repeated.
+    The rounds go through together, as one batch: tensors as long as the first one, along the batch,
+    are repeated.
     """
     function, arguments = prepared_call(implementation, inputs)
     batch = next(len(value) for value in arguments.values() if is_tensor(value))
     repeated = {
-        name: value.repeat(ROUNDS, *[1] * (value.ndim - 1)) if is_tensor(value) and len(value) == batch else value
+        name: (
+            value.repeat(ROUNDS, *[1] * (value.ndim - 1))
+            if is_tensor(value) and len(value) == batch
+            else value
+        )
         for name, value in arguments.items()
     }
     result = first_of(function(*repeated.values()))
@@ -131,7 +175,9 @@ def extremes(implementation, inputs):
 
 
 def at_the_start(implementation, inputs):
-    """Note a new module's parameters, by name and shape, and what those named in the inputs' part `shown` hold."""
+    """Note a new module's parameters, by name and shape, and what those named in the inputs' part
+    `shown` hold.
+    """
     module = module_of(implementation, {**inputs, "weights": {}})
     parameters = dict(module.named_parameters(remove_duplicate=False))
     table = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
@@ -147,8 +193,9 @@ def returned_number(implementation, inputs):
 def updated(implementation, inputs):
     """Note what a training function returns, and how it has changed the model that it was given.
 
-    Changes are noted in float32: right answers clip by factors that differ by a millionth. What it returns is a result in float64 alone,
-    for a Python number does not say how many of its digits count.
+    Changes are noted in float32: right answers clip by factors that differ by a millionth. What it
+    returns is a result in float64 alone, for a Python number does not say how many of its digits
+    count.
     """
     model, optimizer, *others = with_stand_ins(inputs).values()
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
@@ -168,7 +215,9 @@ def updated(implementation, inputs):
 def searched(implementation, inputs):
     """Note what a search returns that asks a table for log-probabilities."""
     result = implementation(*with_stand_ins(inputs).values())
-    return {"result": [python_number(each) for each in result] if isinstance(result, list) else result}
+    return {
+        "result": [python_number(each) for each in result] if isinstance(result, list) else result
+    }
 
 
 def searched_among_equals(implementation, inputs):
@@ -176,10 +225,15 @@ def searched_among_equals(implementation, inputs):
     result = searched(implementation, inputs)["result"]
     step_log_probs, *_ = with_stand_ins(inputs).values()
     vocab_size = inputs["step_log_probs"]["table"].shape[-1]
-    if not isinstance(result, list) or not all(type(each) is int and 0 <= each < vocab_size for each in result):
+    if not isinstance(result, list) or not all(
+        type(each) is int and 0 <= each < vocab_size for each in result
+    ):
         raise Unfit(f"returns {describe(result)}, not a list of ids")
     ids = [inputs.get("bos_id", 1), *result, inputs.get("eos_id", 2)]
-    steps = [float(log_prob_after(step_log_probs, ids[:length])[ids[length]]) for length in range(1, len(ids))]
+    steps = [
+        float(log_prob_after(step_log_probs, ids[:length])[ids[length]])
+        for length in range(1, len(ids))
+    ]
     return {
         "noted": {
             "the number of words in the result": len(result),
@@ -196,10 +250,11 @@ def log_prob_after(step_log_probs, prefix):
 
 
 def decoded(implementation, inputs):
-    """Note what a decoding function makes of a model that follows a script, and how it treats that model.
+    """Note what a decoding function makes of a model that follows a script, and how it treats that
+    model.
 
-    In place of the first argument, the model, the inputs hold `{"script": ..., "train": ...}`: the ids that it wants to write after
-    `<bos>`, row by row, and the mode in which it comes.
+    In place of the first argument, the model, the inputs hold `{"script": ..., "train": ...}`: the
+    ids that it wants to write after `<bos>`, row by row, and the mode in which it comes.
     """
     import torch
 
@@ -238,7 +293,9 @@ PROBES = {
 
 
 def prepared_call(implementation, inputs):
-    """Return what to call and with which arguments: the function itself, or a method of a module made for the case."""
+    """Return what to call and with which arguments: the function itself, or a method of a module
+    made for the case.
+    """
     arguments = inputs.get("forward", inputs)
     if "constructor" not in inputs:
         return implementation, arguments
@@ -265,7 +322,10 @@ def module_of(implementation, inputs):
         if name not in own:
             raise Unfit(f"has no parameter {name}; it has {', '.join(own) or 'none'}")
         if own[name].shape != weight.shape:
-            raise Unfit(f"has {name} of shape {tuple(own[name].shape)}, but it should have {tuple(weight.shape)}")
+            raise Unfit(
+                f"has {name} of shape {tuple(own[name].shape)}, but it should have"
+                f" {tuple(weight.shape)}"
+            )
     wanted = {weight.dtype for weight in weights.values()}
     others = [*(own[name] for name in own.keys() - weights.keys()), *module.buffers()]
     if any(each.is_floating_point() and {each.dtype} != wanted for each in others):
@@ -281,11 +341,13 @@ def module_of(implementation, inputs):
 
 
 def with_stand_ins(inputs):
-    """Return the inputs with what stands in for a model, an optimizer or a function, made of its description.
+    """Return the inputs with what stands in for a model, an optimizer or a function, made of its
+    description.
 
-    A description is a dictionary: of a model `{"script", "train"}` (see `scripted_model`) or `{"stand_in": "translator", ...}` (see
-    `small_translator`), of its optimizer `{"stand_in": "optimizer", "name", "lr"}`, and of a function that gives log-probabilities
-    `{"stand_in": "table", "table"}` (see `table_reader`).
+    A description is a dictionary: of a model `{"script", "train"}` (see `scripted_model`) or
+    `{"stand_in": "translator", ...}` (see `small_translator`), of its optimizer `{"stand_in":
+    "optimizer", "name", "lr"}`, and of a function that gives log-probabilities `{"stand_in":
+    "table", "table"}` (see `table_reader`).
     """
     made = dict(inputs)
     for name, value in inputs.items():
@@ -309,7 +371,8 @@ def optimizer_of(model, kind, lr):
 
 
 def small_translator(weights, dropout=0.0, train=True, old_gradients=False):
-    """Return a model that is called as a Transformer is: each position of the target sees itself and the average word of the source.
+    """Return a model that is called as a Transformer is: each position of the target sees itself
+    and the average word of the source.
 
     Args:
         weights: tensors by name, for `src_embedding`, `tgt_embedding` and `generator`.
@@ -350,18 +413,21 @@ def small_translator(weights, dropout=0.0, train=True, old_gradients=False):
 
 
 def table_reader(table, bos_id=1):
-    """Return a function that looks up the log-probabilities of the next word, always the same ones after the same prefix.
+    """Return a function that looks up the log-probabilities of the next word, always the same ones
+    after the same prefix.
 
     Args:
-        table: (lengths, rows, vocab_size). A prefix of n ids looks into the n-th of the lengths, or into the last one if it is longer. Its
-            row there is its ids, read as digits of a number in base 5, modulo rows.
+        table: (lengths, rows, vocab_size). A prefix of n ids looks into the n-th of the lengths, or
+            into the last one if it is longer. Its row there is its ids, read as digits of a number
+            in base 5, modulo rows.
     """
     import torch
 
     def step_log_probs(prefixes):
         if not (is_tensor(prefixes) and prefixes.dtype == torch.int64 and prefixes.ndim == 2):
             raise TypeError(
-                f"step_log_probs takes prefixes, a (beam, len) tensor of int64, and is called with {describe(prefixes)}"
+                "step_log_probs takes prefixes, a (beam, len) tensor of int64, and is called with"
+                f" {describe(prefixes)}"
             )
         if prefixes.shape[1] == 0 or (prefixes[:, 0] != bos_id).any():
             raise ValueError(f"step_log_probs takes prefixes that begin with bos_id, here {bos_id}")
@@ -378,11 +444,13 @@ def table_reader(table, bos_id=1):
 
 
 def scripted_model(script, bos_id=1, eos_id=2):
-    """Return a model that writes, row by row, what a script says, as long as what was written so far is what the script said.
+    """Return a model that writes, row by row, what a script says, as long as what was written so
+    far is what the script said.
 
     Args:
-        script: (batch, length) int64 tensor, without `<bos>`. Behind the script's end, and after a wrong prefix, the model repeats its
-            last id plus one. The source's first column counts the rows.
+        script: (batch, length) int64 tensor, without `<bos>`. Behind the script's end, and after a
+            wrong prefix, the model repeats its last id plus one. The source's first column counts
+            the rows.
     """
     import torch
 
@@ -391,7 +459,9 @@ def scripted_model(script, bos_id=1, eos_id=2):
     class Scripted(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.generator = torch.nn.Linear(vocab_size + 1, vocab_size)  # turns feature i + 1 into word i
+            self.generator = torch.nn.Linear(
+                vocab_size + 1, vocab_size
+            )  # turns feature i + 1 into word i
             with torch.no_grad():
                 self.generator.weight.copy_(torch.eye(vocab_size + 1)[1:])
                 self.generator.bias.zero_()
@@ -409,14 +479,19 @@ def scripted_model(script, bos_id=1, eos_id=2):
         def decode(self, tgt, memory, src):
             self.note()
             rows = [
-                self.next_ids(ids.tolist(), int(row[0, 0]) - FIRST_ROW) for ids, row in zip(tgt, memory, strict=True)
+                self.next_ids(ids.tolist(), int(row[0, 0]) - FIRST_ROW)
+                for ids, row in zip(tgt, memory, strict=True)
             ]
             return torch.nn.functional.one_hot(torch.tensor(rows) + 1, vocab_size + 1).float()
 
         def next_ids(self, ids, row):
             wanted = [bos_id, *script[row].tolist()]
             return [
-                wanted[length] if length < len(wanted) and agree(ids[:length], wanted[:length]) else vocab_size - 1
+                (
+                    wanted[length]
+                    if length < len(wanted) and agree(ids[:length], wanted[:length])
+                    else vocab_size - 1
+                )
                 for length in range(1, len(ids) + 1)
             ]
 
@@ -430,15 +505,15 @@ def scripted_model(script, bos_id=1, eos_id=2):
     return Scripted()
 
 
-FIRST_ROW = (
-    4  # the id in a source's first column that stands for the script's first row; smaller ones are special tokens
-)
+FIRST_ROW = 4  # the id in a source's first column that stands for the script's first row; smaller ones are special tokens
 
 
 def device_labels():
-    """Return a context in which every tensor has a label that says on which device it would be, without being there.
+    """Return a context in which every tensor has a label that says on which device it would be,
+    without being there.
 
-    What is made without a device has the label "cpu"; what is computed has that of its operands, which must agree.
+    What is made without a device has the label "cpu"; what is computed has that of its operands,
+    which must agree.
     """
     import torch
     from torch.overrides import TorchFunctionMode
@@ -467,8 +542,16 @@ def device_labels():
                 arguments = [each for each in arguments if not isinstance(each, str | torch.device)]
             elif name == "cpu":
                 asked = "cpu"
-            label = torch.device(asked).type if asked is not None else self.common(name, arguments, named)
-            result = function(*arguments, **named) if name != "to" or len(arguments) + len(named) > 1 else arguments[0]
+            label = (
+                torch.device(asked).type
+                if asked is not None
+                else self.common(name, arguments, named)
+            )
+            result = (
+                function(*arguments, **named)
+                if name != "to" or len(arguments) + len(named) > 1
+                else arguments[0]
+            )
             for each in result if isinstance(result, tuple | list) else [result]:
                 if is_tensor(each) and self.known.get(id(each), (each, label))[1] == label:
                     self.put(each, label)
@@ -478,7 +561,9 @@ def device_labels():
             return result
 
         def common(self, name, arguments, named):
-            """Return the label of the operands; numbers in tensors without an axis go with any device, and indices do."""
+            """Return the label of the operands; numbers in tensors without an axis go with any
+            device, and indices do.
+            """
             tensors = list(tensors_in([arguments, list(named.values())]))
             if name in ("__getitem__", "__setitem__", "copy_"):
                 tensors = tensors[:1]
@@ -487,7 +572,10 @@ def device_labels():
             if not any(each.ndim for each in counted) and len(labels) > 1:
                 labels.remove("cpu")
             if len(labels) > 1:
-                raise RuntimeError(f"Expected all tensors to be on the same device, but found {' and '.join(labels)}")
+                raise RuntimeError(
+                    "Expected all tensors to be on the same device, but found"
+                    f" {' and '.join(labels)}"
+                )
             return labels[0] if labels else "cpu"
 
     return DeviceLabels()
@@ -516,7 +604,11 @@ def fixed_weights(tensor):
     """Return numbers of a tensor's shape that are all different, so that no two mistakes cancel."""
     import torch
 
-    return torch.cos(1.7 * torch.arange(tensor.numel(), dtype=torch.float64)).reshape(tensor.shape).to(tensor.dtype)
+    return (
+        torch.cos(1.7 * torch.arange(tensor.numel(), dtype=torch.float64))
+        .reshape(tensor.shape)
+        .to(tensor.dtype)
+    )
 
 
 def as_view(value):
@@ -547,7 +639,8 @@ def observe(probe, implementation, inputs):
     """Run a probe and reduce what it notes to data; an exception is noted too.
 
     Returns:
-        dict: the probe's observation, or `{"raised": {...}}` or `{"unfit": ...}`, which tells why there is none.
+        dict: the probe's observation, or `{"raised": {...}}` or `{"unfit": ...}`, which tells why
+            there is none.
     """
     if not callable(implementation):
         return {"unfit": f"is {describe(implementation)}, not a function"}
@@ -568,7 +661,8 @@ def observe(probe, implementation, inputs):
 def complaint_about_signature(implementation, inputs):
     """Return why the function cannot be called with these arguments by name, or None.
 
-    A function is asked many times, and to take its signature apart takes as long as many an answer: what fitted once is remembered.
+    A function is asked many times, and to take its signature apart takes as long as many an answer:
+    what fitted once is remembered.
     """
     function = implementation.__func__ if type(implementation) is MethodType else implementation
     asked = id(function), function is implementation, len(inputs)
@@ -581,7 +675,10 @@ def complaint_about_signature(implementation, inputs):
     try:
         signature.bind(*inputs.values())
     except TypeError:
-        return f"takes {str(signature)[:120]}, and is called with ({', '.join(inputs)}); keep the stub's first line"
+        return (
+            f"takes {str(signature)[:120]}, and is called with ({', '.join(inputs)}); keep the"
+            " stub's first line"
+        )
     if len(FITTED) >= MOST_FITTED:
         FITTED.clear()
     FITTED[asked] = function
@@ -589,7 +686,9 @@ def complaint_about_signature(implementation, inputs):
 
 
 def note_of_exception(error):
-    """Return what a learner needs to know of an exception: its type, its message, and where in their own code it arose."""
+    """Return what a learner needs to know of an exception: its type, its message, and where in
+    their own code it arose.
+    """
     line, source, function = None, "", ""
     for frame, number in traceback.walk_tb(error.__traceback__):
         if is_notebook_cell(frame.f_code.co_filename):
@@ -613,11 +712,16 @@ def note_of_exception(error):
 
 
 def raised_on_purpose(error):
-    """Return whether an exception came from a `raise` statement, not from an operation that failed."""
+    """Return whether an exception came from a `raise` statement, not from an operation that
+    failed.
+    """
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    return last is not None and dis.opname[last.tb_frame.f_code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
+    return (
+        last is not None
+        and dis.opname[last.tb_frame.f_code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
+    )
 
 
 def is_notebook_cell(filename):
@@ -625,7 +729,9 @@ def is_notebook_cell(filename):
 
 
 def describe(value):
-    """Say in a few words what a value is: `a list of 3`, `None`, `a float64 array of shape (2, 3)`."""
+    """Say in a few words what a value is: `a list of 3`, `None`, `a float64 array of shape (2,
+    3)`.
+    """
     value = plain(value)
     match value:
         case None:
@@ -652,8 +758,9 @@ def answer(requests):
     """Answer the grader's requests one after the other, inside the learner's kernel.
 
     Args:
-        requests: (id, exercise, probe, text of the inputs) of each; each observation goes back as a line of a display message of type
-            `ANSWER_MIME`, with the same id. A message costs more than most answers do, so those of a moment share one.
+        requests: (id, exercise, probe, text of the inputs) of each; each observation goes back as a
+            line of a display message of type `ANSWER_MIME`, with the same id. A message costs more
+            than most answers do, so those of a moment share one.
     """
     from IPython import get_ipython
     from IPython.display import publish_display_data

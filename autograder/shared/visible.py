@@ -1,7 +1,8 @@
 """The learner's side of the checks: data, not answers.
 
-`make notebooks` writes, for each chapter, one file with the visible cases (`autograder.authoring.visible_cases`). `check` reads it and
-needs nothing else: no reference, no hidden case.
+`make notebooks` writes, for each chapter, one file with the visible cases
+(`autograder.authoring.visible_cases`). `check` reads it and needs nothing else: no reference, no
+hidden case.
 """
 
 import json
@@ -25,14 +26,21 @@ def read_visible_cases(stem):
     """
     path = VISIBLE / f"{stem}.json"
     if not path.exists():
-        raise FileNotFoundError(f"{path.name} is missing from autograder/visible; `make notebooks` writes it")
+        raise FileNotFoundError(
+            f"{path.name} is missing from autograder/visible; `make notebooks` writes it"
+        )
     return exercises_in(path, path.stat().st_mtime_ns)
 
 
 @cache
 def exercises_in(path, changed):
-    """Read a file, anew only after it has changed: a notebook asks for the same ones all the time."""
-    return {each["exercise"]: exercise_from_json(each) for each in json.loads(path.read_text(encoding="utf-8"))}
+    """Read a file, anew only after it has changed: a notebook asks for the same ones all the
+    time.
+    """
+    return {
+        each["exercise"]: exercise_from_json(each)
+        for each in json.loads(path.read_text(encoding="utf-8"))
+    }
 
 
 def exercise_from_json(each):

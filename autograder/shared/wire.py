@@ -1,9 +1,11 @@
 """Plain values as JSON text: what crosses between the grader and a process that nobody trusts.
 
-Only data crosses: numbers, strings, arrays, tensors, tuples, lists and dictionaries. Reading cannot run code, and unpacks nothing larger
-than the text itself. An array is written as its dtype, its shape, and its numbers, so that a person can read them in a file; between
-processes, where to write and read numbers would take longer than most questions, its bytes go instead. A torch tensor is data too; this
-module never imports torch, which takes a second: only `autograder.shared.probes.live` makes tensors of such data again.
+Only data crosses: numbers, strings, arrays, tensors, tuples, lists and dictionaries. Reading cannot
+run code, and unpacks nothing larger than the text itself. An array is written as its dtype, its
+shape, and its numbers, so that a person can read them in a file; between processes, where to write
+and read numbers would take longer than most questions, its bytes go instead. A torch tensor is data
+too; this module never imports torch, which takes a second: only `autograder.shared.probes.live`
+makes tensors of such data again.
 """
 
 import json
@@ -16,7 +18,9 @@ import numpy as np
 LARGEST_TEXT = 4_000_000  # characters; an exercise's answers are thousands of numbers, not millions
 LARGEST_ARRAY = 150_000  # elements
 MOST_PARTS = 100_000  # lists, arrays and entries; each takes twenty times its text in memory
-LARGEST_KEY = 2**60  # larger whole numbers may all have one hash, and a dictionary of them takes hours to read
+LARGEST_KEY = (
+    2**60
+)  # larger whole numbers may all have one hash, and a dictionary of them takes hours to read
 DEEPEST = 12
 PLAIN_TYPES = {type(None), bool, int, float, str}  # what is data already
 ARRAY_DTYPES = {
@@ -43,7 +47,8 @@ class Tensor:
     """A torch tensor as data.
 
     Args:
-        values: its numbers, as an array; those of a bfloat16 in float32, for NumPy has no such dtype.
+        values: its numbers, as an array; those of a bfloat16 in float32, for NumPy has no such
+            dtype.
         dtype: torch's name of its dtype, such as "bfloat16".
     """
 
@@ -75,7 +80,9 @@ def plain(value, depth=0):
     if is_tensor(value):
         return plain_tensor(value)
     for kind in (int, float):
-        if isinstance(value, kind):  # a subclass, such as an IntEnum, is as good as the number that it is
+        if isinstance(
+            value, kind
+        ):  # a subclass, such as an IntEnum, is as good as the number that it is
             return kind(value)
     if isinstance(value, str):
         return str.__str__(value)
@@ -88,7 +95,9 @@ def plain(value, depth=0):
 
 
 def plain_key(key):
-    """Reduce a dictionary's key to text or a whole number; NumPy's kinds of both are as good as Python's."""
+    """Reduce a dictionary's key to text or a whole number; NumPy's kinds of both are as good as
+    Python's.
+    """
     if isinstance(key, str):
         return str(key)
     return int(key) if isinstance(key, int | np.integer) else f"a key of type {type_name(key)}"
@@ -115,7 +124,9 @@ def is_tensor(value):
 
 
 def plain_tensor(tensor):
-    """Copy a tensor's numbers from wherever they are; what holds no numbers, or too many, becomes `Opaque`."""
+    """Copy a tensor's numbers from wherever they are; what holds no numbers, or too many, becomes
+    `Opaque`.
+    """
     dtype = str(tensor.dtype).removeprefix("torch.")
     if dtype not in TENSOR_DTYPES or str(tensor.layout) != "torch.strided" or tensor.is_meta:
         return Opaque(f"a torch tensor of dtype {dtype}")
@@ -140,18 +151,27 @@ def dtype_name(value):
 def type_name(value):
     """Return the name of a value's type as a learner would write it: `torch.Tensor`, `set`."""
     kind = type(value)
-    module = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__.split(".")[0] + "."
+    module = (
+        "" if kind.__module__ in ("builtins", "__main__") else kind.__module__.split(".")[0] + "."
+    )
     return f"{module}{kind.__qualname__}"[:80]
 
 
 def printable(text):
-    """Drop the characters that steer a terminal, turn the direction of writing, or cannot be written to a file."""
+    """Drop the characters that steer a terminal, turn the direction of writing, or cannot be
+    written to a file.
+    """
     return "".join(c for c in text if c in "\n\t" or c.isprintable())
 
 
 def unmasked(text):
-    """Write the characters that `printable` drops as escapes, so that a person sees them: code may hide what it does behind them."""
-    return "".join(c if c in "\n\t\xa0" or c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """Write the characters that `printable` drops as escapes, so that a person sees them: code may
+    hide what it does behind them.
+    """
+    return "".join(
+        c if c in "\n\t\xa0" or c.isprintable() else c.encode("unicode_escape").decode()
+        for c in text
+    )
 
 
 def copied(value):
@@ -195,14 +215,24 @@ def decode(text):
 
 
 def to_json(value, *, packed=False):
-    """Return a plain value as what JSON can hold; `packed`, with the bytes of arrays in place of their numbers."""
+    """Return a plain value as what JSON can hold; `packed`, with the bytes of arrays in place of
+    their numbers.
+    """
     if type(value) in PLAIN_TYPES:
         return value
     match value:
         case np.ndarray():
-            return {"array": value.dtype.name, "shape": list(value.shape), **content_of(value, packed)}
+            return {
+                "array": value.dtype.name,
+                "shape": list(value.shape),
+                **content_of(value, packed),
+            }
         case Tensor():
-            return {"tensor": value.dtype, "shape": list(value.values.shape), **content_of(value.values, packed)}
+            return {
+                "tensor": value.dtype,
+                "shape": list(value.values.shape),
+                **content_of(value.values, packed),
+            }
         case Opaque():
             return {"opaque": value.description}
         case tuple():
@@ -219,11 +249,17 @@ def content_of(array, packed):
     """Return an array's numbers, or their bytes: the lowest byte of a number first, in base 64."""
     if not packed:
         return {"values": short_numbers(array)}
-    return {"bytes": b2a_base64(array.astype(array.dtype.newbyteorder("<")).tobytes(), newline=False).decode()}
+    return {
+        "bytes": b2a_base64(
+            array.astype(array.dtype.newbyteorder("<")).tobytes(), newline=False
+        ).decode()
+    }
 
 
 def short_numbers(array):
-    """Return an array's numbers as Python's, floats with no more digits than tell them apart in their own dtype."""
+    """Return an array's numbers as Python's, floats with no more digits than tell them apart in
+    their own dtype.
+    """
     if array.dtype.kind == "f" and array.dtype != np.float64:
         array = array.astype(str).astype(np.float64)
     return array.ravel().tolist()
@@ -268,11 +304,17 @@ def array_from_json(dtype, parts):
     if dtype not in ARRAY_DTYPES:
         raise WireError(f"no array has dtype {dtype[:40]!r} here")
     shape, content = parts.get("shape"), parts.get("bytes", parts.get("values"))
-    if type(shape) is not list or len(shape) > 16 or not all(type(length) is int and length >= 0 for length in shape):
+    if (
+        type(shape) is not list
+        or len(shape) > 16
+        or not all(type(length) is int and length >= 0 for length in shape)
+    ):
         raise WireError("a shape must be a few whole numbers")
     if type(content) is str:
         kind = np.dtype("uint8" if dtype == "bool" else dtype).newbyteorder("<")
-        return np.frombuffer(a2b_base64(content, strict_mode=True), kind).astype(dtype).reshape(shape)
+        return (
+            np.frombuffer(a2b_base64(content, strict_mode=True), kind).astype(dtype).reshape(shape)
+        )
     if type(content) is not list or not set(map(type, content)) <= {bool, int, float}:
         raise WireError("an array must hold numbers")
     with np.errstate(all="ignore"):  # a number too large for its dtype is infinite

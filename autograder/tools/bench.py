@@ -1,8 +1,10 @@
-"""`make bench`: what grading costs, ours beside stock nbgrader, on the same submissions in the same run.
+"""`make bench`: what grading costs, ours beside stock nbgrader, on the same submissions in the same
+run.
 
-Stock means `nbgrader autograde` as it comes: its own default configuration, the released notebook as its source, one submission after the
-other. Ours is `python -m autograder grade` with the sandbox on and a worker for each core. The figures that matter are ratios; seconds hold
-for one machine on one day.
+Stock means `nbgrader autograde` as it comes: its own default configuration, the released notebook
+as its source, one submission after the other. Ours is `python -m autograder grade` with the sandbox
+on and a worker for each core. The figures that matter are ratios; seconds hold for one machine on
+one day.
 """
 
 import contextlib
@@ -29,7 +31,10 @@ GROWTH = (10, 30, 100, 300)  # submissions that ours grades, to see how it grows
 LOOKED_AT = 6  # submissions whose memory is measured, in a run of their own
 LOOK_SECONDS = 0.05
 BIN = Path(sys.executable).parent
-KERNELS = ("autograder.boundary.inside.forkserver", "ipykernel_launcher")  # command lines of learners' processes
+KERNELS = (
+    "autograder.boundary.inside.forkserver",
+    "ipykernel_launcher",
+)  # command lines of learners' processes
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,8 @@ class Measured:
     Args:
         count: submissions.
         seconds: from the start of the command to its end.
-        memory: bytes that a learner's process has to itself at its largest, the median over submissions.
+        memory: bytes that a learner's process has to itself at its largest, the median over
+            submissions.
     """
 
     count: int
@@ -50,10 +56,14 @@ class Measured:
 def bench(stems=STEMS, count=COUNT, repeats=REPEATS, growth=GROWTH):
     """Measure, and print tables."""
     print(
-        f"{os.cpu_count()} cores, Python {sys.version.split()[0]}; each figure is the median of {repeats} runs (smallest to largest)."
+        f"{os.cpu_count()} cores, Python {sys.version.split()[0]}; each figure is the median of"
+        f" {repeats} runs (smallest to largest)."
     )
     for stem in stems:
-        memory = {"stock": measure_stock(stem, LOOKED_AT, look=True), "ours": measure_ours(stem, LOOKED_AT, look=True)}
+        memory = {
+            "stock": measure_stock(stem, LOOKED_AT, look=True),
+            "ours": measure_ours(stem, LOOKED_AT, look=True),
+        }
         runs = {"stock": [], "ours": []}
         for _ in range(repeats):  # in turn, so that a slow minute of the machine strikes both
             runs["stock"].append(measure_stock(stem, count))
@@ -65,18 +75,27 @@ def bench(stems=STEMS, count=COUNT, repeats=REPEATS, growth=GROWTH):
             rates = [run.count / run.seconds for run in measured]
             held = memory[name].memory / 2**20
             print(f"  {name:8}{spread(seconds):>22}{spread(rates):>28}{held:>17.0f} MiB")
-        ratios = [stock.seconds / ours.seconds for stock, ours in zip(runs["stock"], runs["ours"], strict=True)]
+        ratios = [
+            stock.seconds / ours.seconds
+            for stock, ours in zip(runs["stock"], runs["ours"], strict=True)
+        ]
         print(f"  ours is {spread(ratios)} times as fast")
         grown = [measure_ours(stem, size) for size in growth]
-        print("  how ours grows: " + ", ".join(f"{run.count} in {run.seconds:.1f} s" for run in grown))
+        print(
+            "  how ours grows: " + ", ".join(f"{run.count} in {run.seconds:.1f} s" for run in grown)
+        )
         if len(grown) > 1:
             first, last = grown[0], grown[-1]
             each = (last.seconds - first.seconds) / (last.count - first.count)
             start = first.seconds - first.count * each
-            print(f"  each further one takes {each:.3f} s, so {1 / each:.1f} a second; the start takes {start:.1f} s")
+            print(
+                f"  each further one takes {each:.3f} s, so {1 / each:.1f} a second; the start"
+                f" takes {start:.1f} s"
+            )
             rate = statistics.median(run.count / run.seconds for run in runs["stock"])
             print(
-                f"  with {last.count} submissions, ours grades {last.count / last.seconds / rate:.1f} times as many a second as stock"
+                f"  with {last.count} submissions, ours grades"
+                f" {last.count / last.seconds / rate:.1f} times as many a second as stock"
             )
 
 
@@ -86,10 +105,20 @@ def spread(values):
 
 
 def measure_ours(stem, count, look=False):
-    """Grade so many submissions in a fresh folder; look at memory only where that is asked, since it takes time."""
+    """Grade so many submissions in a fresh folder; look at memory only where that is asked, since
+    it takes time.
+    """
     with tempfile.TemporaryDirectory() as folder:
         write_submissions(Path(folder) / "submitted", stem, count)
-        command = [sys.executable, "-m", "autograder", "grade", f"{folder}/submitted", "--into", folder]
+        command = [
+            sys.executable,
+            "-m",
+            "autograder",
+            "grade",
+            f"{folder}/submitted",
+            "--into",
+            folder,
+        ]
         measured = timed(command, ROOT, count, look)
         require_all(Path(folder) / "autograded", count)
         return measured
@@ -112,7 +141,9 @@ def write_submissions(folder, stem, count):
     """Write right solutions, which differ in a comment."""
     right = solution_sources(stem)
     for number in range(count):
-        notebook = notebook_with(stem, {name: f"{source}\n# {number}" for name, source in right.items()})
+        notebook = notebook_with(
+            stem, {name: f"{source}\n# {number}" for name, source in right.items()}
+        )
         path = folder / f"learner{number:04}" / stem / f"{stem}.ipynb"
         path.parent.mkdir(parents=True)
         nbformat.write(notebook, path)
@@ -133,7 +164,12 @@ def run(command, folder, look=False):
         "HOME": str(folder),
     }
     process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     largest, over = {}, threading.Event()
     watch = threading.Thread(target=watch_memory, args=(process.pid, largest, over))
@@ -153,11 +189,15 @@ def timed(command, folder, count, look):
     started = time.monotonic()
     largest = run(command, folder, look)
     seconds = time.monotonic() - started
-    return Measured(count, seconds, statistics.median(largest.values()) if largest else float("nan"))
+    return Measured(
+        count, seconds, statistics.median(largest.values()) if largest else float("nan")
+    )
 
 
 def watch_memory(pid, largest, over):
-    """Note, as long as a command runs, the most that each learner's process below it has to itself."""
+    """Note, as long as a command runs, the most that each learner's process below it has to
+    itself.
+    """
     while not over.wait(LOOK_SECONDS):
         try:
             below = {each.pid: each.ppid() for each in psutil.Process(pid).children(recursive=True)}

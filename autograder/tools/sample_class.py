@@ -1,4 +1,6 @@
-"""A class of five invented learners, so that the grader can be seen at work: one right, one wrong, one half done, one blank, one stuck."""
+"""A class of five invented learners, so that the grader can be seen at work: one right, one wrong,
+one half done, one blank, one stuck.
+"""
 
 import nbformat
 
@@ -22,7 +24,9 @@ LEARNERS = {
     "ada": {},
     "bruno": {"scaled_dot_product_attention": WRONG_AXIS},
     "chiara": {"scaled_dot_product_attention": None, "softmax_backward": None},
-    "davide": dict.fromkeys(("softmax", "attention_scores", "scaled_dot_product_attention", "softmax_backward")),
+    "davide": dict.fromkeys(
+        ("softmax", "attention_scores", "scaled_dot_product_attention", "softmax_backward")
+    ),
     "elena": {"softmax": NEVER_RETURNS},
 }
 
@@ -56,5 +60,9 @@ def notebook_with(stem, sources):
 
 def solution_sources(stem=STEM):
     """Return the reference's source of each exercise of a chapter."""
-    solutions = [cell for cell in source_notebook(stem).cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    solutions = [
+        cell
+        for cell in source_notebook(stem).cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    ]
     return {cell.metadata.nbgrader.grade_id: cell.source for cell in solutions}

@@ -1,4 +1,6 @@
-"""For whoever studies alone: own copies of the notebooks in `work/`, graded on request. Nothing here overwrites what a learner wrote."""
+"""For whoever studies alone: own copies of the notebooks in `work/`, graded on request. Nothing
+here overwrites what a learner wrote.
+"""
 
 import shutil
 from datetime import datetime
@@ -15,7 +17,10 @@ def copy_missing():
     for stem in chapters():
         own = WORK / f"{stem}.ipynb"
         if own.exists():
-            print(f"{own.relative_to(ROOT)}: yours, left as it is (rename it, and this command puts a fresh one here)")
+            print(
+                f"{own.relative_to(ROOT)}: yours, left as it is (rename it, and this command puts a"
+                " fresh one here)"
+            )
         else:
             shutil.copyfile(notebook_of(stem), own)
             print(f"{own.relative_to(ROOT)}: new")
@@ -34,11 +39,17 @@ def grade_work(stems=()):
     missing = [stem for stem in stems if stem not in here]
     if missing or not here:
         raise CourseError(
-            f"there is no work/{(missing or ['*'])[0]}.ipynb; `make lab` puts a copy there for you to complete"
+            f"there is no work/{(missing or ['*'])[0]}.ipynb; `make lab` puts a copy there for you"
+            " to complete"
         )
     for stem in stems or here:
         saved = datetime.fromtimestamp((WORK / f"{stem}.ipynb").stat().st_mtime)
-        print(f"{stem}: running your notebook as you saved it at {saved:%H:%M} on {saved:%d %B} ...", flush=True)
+        print(
+            f"{stem}: running your notebook as you saved it at {saved:%H:%M} on {saved:%d %B} ...",
+            flush=True,
+        )
         notebook = rebuild(stem, read_submission(WORK / f"{stem}.ipynb"))
-        grade_notebook(notebook, stem, student="you", unsandboxed=True)  # it is your own code, on your own machine
+        grade_notebook(
+            notebook, stem, student="you", unsandboxed=True
+        )  # it is your own code, on your own machine
         print(f"\n{table(rows_of('you', notebook))}\n")

@@ -1,7 +1,9 @@
-"""Two machines that learn to copy a sentence: one hands a single vector from reader to writer, the other can look back.
+"""Two machines that learn to copy a sentence: one hands a single vector from reader to writer, the
+other can look back.
 
-Everything else is equal: embeddings, a GRU that reads, a GRU that writes, an output layer that sees the writer's state beside a context.
-The context is the last state of the reader, or additive attention over all of its states. Small enough to train in a second or two each.
+Everything else is equal: embeddings, a GRU that reads, a GRU that writes, an output layer that sees
+the writer's state beside a context. The context is the last state of the reader, or additive
+attention over all of its states. Small enough to train in a second or two each.
 """
 
 import torch
@@ -46,18 +48,24 @@ class Copier(nn.Module):
             self.v = nn.Linear(d_attention, 1, bias=False)
 
     def forward(self, token_ids):
-        """Return logits (batch, seq_len, words) for copying `token_ids`, each word given the right ones before it."""
+        """Return logits (batch, seq_len, words) for copying `token_ids`, each word given the right
+        ones before it.
+        """
         return self.write(token_ids, *self.reader(self.embedding(token_ids)))
 
     def write(self, token_ids, keys, last):
-        """Return the logits, from the reader's states (batch, seq_len, d_hidden) and its last one (1, batch, d_hidden)."""
+        """Return the logits, from the reader's states (batch, seq_len, d_hidden) and its last one
+        (1, batch, d_hidden).
+        """
         begin = torch.full_like(token_ids[:, :1], BEGIN)
         so_far = torch.cat([begin, token_ids[:, :-1]], dim=1)
         queries, _ = self.writer(self.embedding(so_far), last)
         return self.output(torch.cat([queries, self.context(queries, keys)], dim=-1))
 
     def context(self, queries, keys):
-        """Return what the writer sees of the sentence at each of its steps, (batch, query_len, d_hidden)."""
+        """Return what the writer sees of the sentence at each of its steps, (batch, query_len,
+        d_hidden).
+        """
         if not self.attention:
             return keys[:, -1:].expand_as(queries)
         return self.weights(queries, keys) @ keys
@@ -69,7 +77,8 @@ class Copier(nn.Module):
 
     @torch.no_grad()
     def copy(self, token_ids, context=None):
-        """Read a batch of sentences and write them down again, each word after the words that the model itself wrote.
+        """Read a batch of sentences and write them down again, each word after the words that the
+        model itself wrote.
 
         Args:
             context: stands in for the model's own method of this name.
@@ -96,7 +105,9 @@ def random_sentences(count, seq_len, generator):
 
 
 def train(d_hidden, attention, seed, steps=400, batch=64, rate=0.015):
-    """Train one machine to copy random sentences of 1 to `LONGEST_TRAINED` words; the same seed gives the same machine."""
+    """Train one machine to copy random sentences of 1 to `LONGEST_TRAINED` words; the same seed
+    gives the same machine.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Copier(d_hidden, attention)
@@ -116,7 +127,9 @@ def train(d_hidden, attention, seed, steps=400, batch=64, rate=0.015):
 
 
 def accuracy(model, lengths, count=200):
-    """Return the share of words that are copied right, for each length, on sentences that no training saw; a list of floats."""
+    """Return the share of words that are copied right, for each length, on sentences that no
+    training saw; a list of floats.
+    """
     generator = torch.Generator().manual_seed(2**20)
     shares = []
     for seq_len in lengths:
@@ -129,7 +142,8 @@ def reach(model, seq_len, count=64):
     """Measure the gradient that the word in the middle, as written, sends to the same word as read.
 
     Returns:
-        float: the norm of the gradient of that word's loss with respect to its embedding, the mean over `count` random sentences.
+        float: the norm of the gradient of that word's loss with respect to its embedding, the mean
+            over `count` random sentences.
     """
     token_ids = random_sentences(count, seq_len, torch.Generator().manual_seed(0))
     position = seq_len // 2
@@ -148,22 +162,28 @@ def learning_curves(attention, sizes, seeds, lengths):
         shares: dict from a size to the list of their accuracies, (seeds, lengths).
     """
     machines = {size: [train(size, attention, seed) for seed in seeds] for size in sizes}
-    return machines, {size: [accuracy(one, lengths) for one in group] for size, group in machines.items()}
+    return machines, {
+        size: [accuracy(one, lengths) for one in group] for size, group in machines.items()
+    }
 
 
 @torch.no_grad()
 def replay(model, sentence, decimals=3):
-    """Copy every beginning of a sentence, and note what additive attention needs to be computed again elsewhere.
+    """Copy every beginning of a sentence, and note what additive attention needs to be computed
+    again elsewhere.
 
     Returns:
-        dict: `written`, for each beginning the ids written; with attention also `queries`, for each beginning (query_len, d_attention),
-        `keys`, (seq_len, d_attention), both projected, and `v`, (d_attention,); all lists.
+        dict: `written`, for each beginning the ids written; with attention also `queries`, for each
+        beginning (query_len, d_attention), `keys`, (seq_len, d_attention), both projected, and `v`,
+        (d_attention,); all lists.
     """
     token_ids = ids_of(sentence)
     copies = [model.copy(token_ids[:, :seq_len]) for seq_len in range(1, token_ids.shape[1] + 1)]
     noted = {"written": [written[0].tolist() for written, _, _ in copies]}
     if model.attention:
-        noted["queries"] = [rounded(model.w_query(queries[0]), decimals) for _, queries, _ in copies]
+        noted["queries"] = [
+            rounded(model.w_query(queries[0]), decimals) for _, queries, _ in copies
+        ]
         noted["keys"] = rounded(model.w_key(copies[-1][2][0]), decimals)
         noted["v"] = rounded(model.v.weight[0], decimals)
     return noted

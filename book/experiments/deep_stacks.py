@@ -1,6 +1,8 @@
-"""The stacks of chapter 7: encoder layers of which a part can be taken away, what arrives at each of them, and a short training.
+"""The stacks of chapter 7: encoder layers of which a part can be taken away, what arrives at each
+of them, and a short training.
 
-Everything starts as the theory of deep stacks assumes: matrices drawn by Glorot's rule, biases 0. Seeds decide everything else.
+Everything starts as the theory of deep stacks assumes: matrices drawn by Glorot's rule, biases 0.
+Seeds decide everything else.
 """
 
 import math
@@ -77,11 +79,14 @@ def pass_through(layers, x):
 def at_the_start(depth, norm, residual, seed, batch=4, seq_len=16):
     """Measure a new stack, before any training.
 
-    Random vectors go in; a random linear layer guesses random labels from what comes out (after one more norm in pre-norm, as is usual).
+    Random vectors go in; a random linear layer guesses random labels from what comes out (after one
+    more norm in pre-norm, as is usual).
 
     Returns:
-        gradients: (depth,) list, the norm of the gradient of each layer's matrices, all of them together.
-        likeness: (depth,) list, the mean cosine between the vectors of two positions after each layer.
+        gradients: (depth,) list, the norm of the gradient of each layer's matrices, all of them
+            together.
+        likeness: (depth,) list, the mean cosine between the vectors of two positions after each
+            layer.
     """
     torch.manual_seed(seed)
     layers = stack(depth, norm, residual).double()
@@ -98,11 +103,13 @@ def measure(depths, seeds):
     """Measure new stacks of every kind and depth.
 
     Returns:
-        dict from a name in KINDS to a dict from a depth to a (2, seeds, depth) array: gradients and likeness, layer by layer.
+        dict from a name in KINDS to a dict from a depth to a (2, seeds, depth) array: gradients and
+        likeness, layer by layer.
     """
     return {
         name: {
-            depth: np.stack([at_the_start(depth, norm, residual, seed) for seed in seeds], axis=1) for depth in depths
+            depth: np.stack([at_the_start(depth, norm, residual, seed) for seed in seeds], axis=1)
+            for depth in depths
         }
         for name, (norm, residual) in KINDS.items()
     }
@@ -112,7 +119,8 @@ def for_the_explorer(measured):
     """Return what was measured as the explorer `depth` reads it, with three digits a number.
 
     Returns:
-        dict from norm and residual to a dict from a depth to `gradients`: lowest, middle and highest seed, and `likeness`: middle.
+        dict from norm and residual to a dict from a depth to `gradients`: lowest, middle and
+            highest seed, and `likeness`: middle.
     """
 
     def short(numbers):
@@ -136,7 +144,8 @@ def gradient_norm(layer):
 
 
 def likeness(x):
-    """Return the mean cosine between the vectors of two different positions; 1 where all positions hold the same.
+    """Return the mean cosine between the vectors of two different positions; 1 where all positions
+    hold the same.
 
     Args:
         x: (batch, seq_len, d_model).
@@ -162,7 +171,9 @@ def train_backwards(norm, residual, seed, depth=12, steps=250, rate=3e-3, warmup
     layers = stack(depth, norm, residual)
     model = nn.ModuleList([embedding, layers, last, generator])
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / warmup))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, (step + 1) / warmup)
+    )
     positions = torch.tensor(sinusoidal_encoding(WORD_LEN, D_MODEL), dtype=torch.float32)
     losses = []
     for _ in range(steps):
@@ -178,7 +189,9 @@ def train_backwards(norm, residual, seed, depth=12, steps=250, rate=3e-3, warmup
 
 
 def loss_of_letters_without_places():
-    """Return the best mean loss of one who knows which letters a word has, and how often, but not where they stand."""
+    """Return the best mean loss of one who knows which letters a word has, and how often, but not
+    where they stand.
+    """
     total = 0.0
     for counts, ways in letter_counts(WORD_LEN, LETTERS):
         entropy = -sum(n / WORD_LEN * math.log(n / WORD_LEN) for n in counts if n)

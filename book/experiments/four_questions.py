@@ -1,8 +1,10 @@
-"""A small task on which one can watch heads at work: every word of a sentence has to answer four questions about the others.
+"""A small task on which one can watch heads at work: every word of a sentence has to answer four
+questions about the others.
 
-Which word stands before you, which after you, which one is the verb, which one is first? The words come in random order, so that no
-grammar helps: an answer must be fetched from the position where it stands. The model has one layer of attention and nothing that could bend
-its output: logits are a linear function of what the heads bring.
+Which word stands before you, which after you, which one is the verb, which one is first? The words
+come in random order, so that no grammar helps: an answer must be fetched from the position where it
+stands. The model has one layer of attention and nothing that could bend its output: logits are a
+linear function of what the heads bring.
 """
 
 import torch
@@ -19,7 +21,9 @@ ADJECTIVES = ["lovely", "small", "old", "wild"]
 WORDS = VERBS + NOUNS + SMALL_WORDS + ADJECTIVES  # the ids of verbs come first
 QUESTIONS = ("before", "after", "verb", "first")
 LENGTHS = (5, 6, 7, 8)
-NOWHERE = -100  # in place of a position or a word: the first word has none before it, the last none after it
+NOWHERE = (
+    -100
+)  # in place of a position or a word: the first word has none before it, the last none after it
 
 
 def ids_of(sentence):
@@ -39,7 +43,9 @@ def sentences(count, seq_len, generator):
 
 
 def places(token_ids):
-    """Return where the answers stand: (batch, seq_len, 4) int64, one position for each word and question."""
+    """Return where the answers stand: (batch, seq_len, 4) int64, one position for each word and
+    question.
+    """
     batch, seq_len = token_ids.shape
     own = torch.arange(seq_len).expand(batch, seq_len)
     before = own - 1
@@ -57,7 +63,8 @@ def answers(token_ids):
 
 
 class Reader(nn.Module):
-    """Embeddings, positions, one multi-head attention, and a linear layer that reads four answers from what it brings.
+    """Embeddings, positions, one multi-head attention, and a linear layer that reads four answers
+    from what it brings.
 
     Args:
         num_heads: how many heads share the d_model features.
@@ -66,7 +73,9 @@ class Reader(nn.Module):
     def __init__(self, num_heads, d_model=32):
         super().__init__()
         self.embedding = nn.Embedding(len(WORDS), d_model)
-        nn.init.normal_(self.embedding.weight, std=0.5)  # about as long as an encoding of the position
+        nn.init.normal_(
+            self.embedding.weight, std=0.5
+        )  # about as long as an encoding of the position
         self.attention = MultiHeadAttention(d_model, num_heads)
         self.output = nn.Linear(d_model, len(QUESTIONS) * len(WORDS))
 
@@ -101,11 +110,15 @@ def trained(num_heads, seed, steps=500, batch=64, rate=1e-2):
 def loss_of(model, token_ids):
     """Return the cross-entropy of a model's answers, a scalar."""
     logits, _ = model(token_ids)
-    return functional.cross_entropy(logits.flatten(0, 2), answers(token_ids).flatten(), ignore_index=NOWHERE)
+    return functional.cross_entropy(
+        logits.flatten(0, 2), answers(token_ids).flatten(), ignore_index=NOWHERE
+    )
 
 
 def with_equal_heads(model):
-    """Give every head of a model the numbers of head 0: its rows of the three projections, its columns of W^O."""
+    """Give every head of a model the numbers of head 0: its rows of the three projections, its
+    columns of W^O.
+    """
     attention = model.attention
     heads = attention.num_heads
     with torch.no_grad():
@@ -128,17 +141,21 @@ def share_right(logits, token_ids):
 def offers(model, token_ids):
     """Return what each head would add to the logits if it looked at one key only.
 
-    A head's average passes through its own block of W^O and through the output layer, both linear; so what it brings is the same
-    average of these.
+    A head's average passes through its own block of W^O and through the output layer, both linear;
+    so what it brings is the same average of these.
 
     Returns:
         (batch, heads, key_len, 4, words).
     """
     attention = model.attention
     value = split_heads(attention.w_v(model.features(token_ids)), attention.num_heads)
-    blocks = attention.w_o.weight.unflatten(1, (attention.num_heads, -1))  # (d_model, heads, head_dim)
+    blocks = attention.w_o.weight.unflatten(
+        1, (attention.num_heads, -1)
+    )  # (d_model, heads, head_dim)
     readers = torch.einsum("od,dhe->hoe", model.output.weight, blocks)
-    return torch.einsum("bhke,hoe->bhko", value, readers).unflatten(-1, (len(QUESTIONS), len(WORDS)))
+    return torch.einsum("bhke,hoe->bhko", value, readers).unflatten(
+        -1, (len(QUESTIONS), len(WORDS))
+    )
 
 
 def base(model):
@@ -147,38 +164,53 @@ def base(model):
 
 
 def mixed(model, token_ids, weights, gates):
-    """Return the logits, (batch, query_len, 4, words), with weights of one's own, each head's contribution multiplied by its gate.
+    """Return the logits, (batch, query_len, 4, words), with weights of one's own, each head's
+    contribution multiplied by its gate.
 
     Args:
         weights: (batch, heads, query_len, key_len).
         gates: (heads,) from 0, switched off, to 1.
     """
-    return base(model) + torch.einsum("h,bhqk,bhkcw->bqcw", gates, weights, offers(model, token_ids))
+    return base(model) + torch.einsum(
+        "h,bhqk,bhkcw->bqcw", gates, weights, offers(model, token_ids)
+    )
 
 
 def share_of_weight(weights, token_ids):
     """Return how much of its weight each head puts on the place of each answer, (heads, 4).
 
-    Counted are the words for which all four answers stand at different places; else one glance would serve two questions.
+    Counted are the words for which all four answers stand at different places; else one glance
+    would serve two questions.
     """
     where = places(token_ids)
-    apart = (where.sort(dim=-1).values.diff(dim=-1) > 0).all(-1) & (where != NOWHERE).all(-1)  # (batch, query_len)
+    apart = (where.sort(dim=-1).values.diff(dim=-1) > 0).all(-1) & (where != NOWHERE).all(
+        -1
+    )  # (batch, query_len)
     spots = where.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1, -1)
     return weights.gather(-1, spots).transpose(1, 2)[apart].mean(0)
 
 
 def overlaps(weights):
-    """Return how much of their weight two heads have in common, (heads, heads): 1 for equal maps, 0 for maps that never meet."""
+    """Return how much of their weight two heads have in common, (heads, heads): 1 for equal maps, 0
+    for maps that never meet.
+    """
     return torch.minimum(weights[:, :, None], weights[:, None]).sum(-1).mean((0, 3))
 
 
 def explorer_state(model, texts, decimals=3):
-    """Return what the explorer `heads` starts from: for each sentence its words, weights and offers, rounded."""
+    """Return what the explorer `heads` starts from: for each sentence its words, weights and
+    offers, rounded.
+    """
 
     def numbers(tensor):
         return (tensor.double() * 10**decimals).round().div(10**decimals).tolist()
 
-    state = {"words": WORDS, "questions": list(QUESTIONS), "base": numbers(base(model)), "sentences": []}
+    state = {
+        "words": WORDS,
+        "questions": list(QUESTIONS),
+        "base": numbers(base(model)),
+        "sentences": [],
+    }
     for text in texts:
         token_ids = ids_of(text)
         state["sentences"].append(
@@ -187,7 +219,8 @@ def explorer_state(model, texts, decimals=3):
                 "weights": numbers(model(token_ids)[1][0]),
                 "offers": numbers(offers(model, token_ids)[0]),
                 "answers": [
-                    [None if i == NOWHERE else WORDS[i] for i in row] for row in answers(token_ids)[0].tolist()
+                    [None if i == NOWHERE else WORDS[i] for i in row]
+                    for row in answers(token_ids)[0].tolist()
                 ],
             }
         )

@@ -1,7 +1,9 @@
-"""Results of runs that take longer than a page may: read from `book/measured`, where the commands that made them left them.
+"""Results of runs that take longer than a page may: read from `book/measured`, where the commands
+that made them left them.
 
-`ingredients.json` is written, and described, by `solutions.translator.measure.ingredients`. `runs.json` is a list with one dict for each long run,
-written by `python -m solutions.translator evaluate --record`:
+`ingredients.json` is written, and described, by `solutions.translator.measure.ingredients`.
+`runs.json` is a list with one dict for each long run, written by `python -m solutions.translator
+evaluate --record`:
 
 - `text`: what was translated, such as "Multi30k, English-German";
 - `command`: the whole command line;
@@ -9,12 +11,16 @@ written by `python -m solutions.translator evaluate --record`:
 - `weights`: parameters of the model;
 - `steps`, `seconds`: of training;
 - `sentences`: of the test;
-- `bleu_greedy`, `bleu_beam_5`, `chrf`: from 0 to 100: greedy decoding, beam search with 5 hypotheses, and chrF of the latter;
+- `bleu_greedy`, `bleu_beam_5`, `chrf`: from 0 to 100: greedy decoding, beam search with 5
+  hypotheses, and chrF of the latter;
 - `signature`: sacreBLEU's, of the BLEU scores;
-- `remark`, perhaps: what a reader must know to judge the row, such as how many settings were tried and whether the test was in sight;
-- `samples`, perhaps: translations from good to bad, each with `source`, `reference`, `translation` and its own `chrf`.
+- `remark`, perhaps: what a reader must know to judge the row, such as how many settings were tried
+  and whether the test was in sight;
+- `samples`, perhaps: translations from good to bad, each with `source`, `reference`, `translation`
+  and its own `chrf`.
 
-A key that is missing, or null, stays empty in the table. Where a file is missing, nothing was measured yet.
+A key that is missing, or null, stays empty in the table. Where a file is missing, nothing was
+measured yet.
 """
 
 import json
@@ -47,14 +53,18 @@ def clearly_worse(groups, baseline):
 
 
 def ingredients_table(measured):
-    """Return the table of all variants: mean and range of the exact translations and of the validation loss."""
+    """Return the table of all variants: mean and range of the exact translations and of the
+    validation loss.
+    """
     exact, loss = (by_ingredient(measured, score) for score in ("exact", "loss"))
     rows = [(name, spread(exact[name], 100, 1, " %"), spread(loss[name], 1, 2)) for name in exact]
     return table(("recipe", "exactly right", "validation loss"), rows)
 
 
 def runs_table(runs):
-    """Return the table of the long runs, with their commands below it; one sentence where there are none."""
+    """Return the table of the long runs, with their commands below it; one sentence where there are
+    none.
+    """
     if not runs:
         return Markdown("*No runs measured yet.*")
     heads = ("text", "weights", "training", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5")
@@ -69,17 +79,25 @@ def runs_table(runs):
     ]
     how = "\n\n".join(map(made_by, runs))
     return Markdown(
-        f"{table(heads, rows).data}\n\n::::{{admonition}} What made each row\n:class: dropdown\n\n{how}\n::::"
+        f"{table(heads, rows).data}\n\n::::{{admonition}} What made each row\n:class:"
+        f" dropdown\n\n{how}\n::::"
     )
 
 
 def samples_table(runs, text):
-    """Return the kept translations of a text, from good to bad; one sentence where there are none."""
-    samples = next((run["samples"] for run in runs or () if run["text"] == text and "samples" in run), None)
+    """Return the kept translations of a text, from good to bad; one sentence where there are
+    none.
+    """
+    samples = next(
+        (run["samples"] for run in runs or () if run["text"] == text and "samples" in run), None
+    )
     if not samples:
         return Markdown("*No samples kept yet.*")
     rows = [
-        (f"{each['chrf']:.0f}", *(cell(each[name]) for name in ("source", "reference", "translation")))
+        (
+            f"{each['chrf']:.0f}",
+            *(cell(each[name]) for name in ("source", "reference", "translation")),
+        )
         for each in samples
     ]
     return table(("chrF", "English", "reference", "translation"), rows)
@@ -92,7 +110,10 @@ def cell(text):
 
 def made_by(run):
     """Say how a run was made."""
-    said = f"**{run.get('text') or NOTHING}**, {run.get('hardware') or NOTHING}, {run.get('date') or NOTHING}:"
+    said = (
+        f"**{run.get('text') or NOTHING}**, {run.get('hardware') or NOTHING},"
+        f" {run.get('date') or NOTHING}:"
+    )
     lines = "\n".join(filter(None, (run.get("command"), run.get("signature"))))
     parts = [said, f"```text\n{lines}\n```" if lines else "", run.get("remark", "")]
     return "\n\n".join(filter(None, parts))
@@ -106,7 +127,9 @@ def table(heads, rows):
 
 def spread(numbers, factor, digits, unit=""):
     """Write a mean with its range: "97.1 % (96.2 to 98.0)"."""
-    low, mean, high = (f"{factor * number:.{digits}f}" for number in (min(numbers), np.mean(numbers), max(numbers)))
+    low, mean, high = (
+        f"{factor * number:.{digits}f}" for number in (min(numbers), np.mean(numbers), max(numbers))
+    )
     return f"{mean}{unit} ({low} to {high})"
 
 

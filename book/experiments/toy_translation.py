@@ -1,7 +1,8 @@
 """A language small enough to learn in seconds: English phrases about animals, and their Italian.
 
-The rules are few, and each makes a translator look in another place: an Italian adjective stands behind its noun, articles, possessives and
-adjectives follow the noun's gender, and "my" is two words, "il mio" or "la mia".
+The rules are few, and each makes a translator look in another place: an Italian adjective stands
+behind its noun, articles, possessives and adjectives follow the noun's gender, and "my" is two
+words, "il mio" or "la mia".
 """
 
 import itertools
@@ -14,7 +15,12 @@ from torch import nn
 from solutions.ch01_embeddings import build_vocabulary, encode
 from solutions.ch08_encoder_decoder import Transformer, greedy_decode
 
-DETERMINERS = {"the": ("il", "la"), "a": ("un", "una"), "my": ("il mio", "la mia"), "your": ("il tuo", "la tua")}
+DETERMINERS = {
+    "the": ("il", "la"),
+    "a": ("un", "una"),
+    "my": ("il mio", "la mia"),
+    "your": ("il tuo", "la tua"),
+}
 NOUNS = {  # the Italian word, and its gender: 0 takes the first form of an article or adjective, 1 the second
     "cat": ("gatto", 0),
     "dog": ("cane", 0),
@@ -89,7 +95,8 @@ class Translator:
 
     Args:
         losses: (steps,) the loss before each update.
-        exact: how many of the sentences that were set aside it translates without a mistake, and of how many.
+        exact: how many of the sentences that were set aside it translates without a mistake, and of
+            how many.
     """
 
     model: Transformer
@@ -132,29 +139,41 @@ def train(pairs, held_out, sizes, steps, batch_size, rate, seed=0):
     """
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    english, italian = (build_vocabulary(sentences) for sentences in zip(*pairs, *held_out, strict=True))
+    english, italian = (
+        build_vocabulary(sentences) for sentences in zip(*pairs, *held_out, strict=True)
+    )
     model = Transformer(len(english), len(italian), *sizes, dropout=0.0)
     for embedding in (model.src_embedding, model.tgt_embedding):
-        nn.init.normal_(embedding.weight, std=sizes[0] ** -0.5)  # of size 1 once they are multiplied by sqrt(d_model)
+        nn.init.normal_(
+            embedding.weight, std=sizes[0] ** -0.5
+        )  # of size 1 once they are multiplied by sqrt(d_model)
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, rate, total_steps=steps, pct_start=0.2
+    )
     src, tgt = as_batch(pairs, english, italian)
     losses = []
     for _ in range(steps):
         chosen = torch.randint(len(pairs), (batch_size,))
         logits = model(src[chosen], tgt[chosen, :-1])
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), tgt[chosen, 1:].flatten(), ignore_index=0)
+        loss = nn.functional.cross_entropy(
+            logits.flatten(0, 1), tgt[chosen, 1:].flatten(), ignore_index=0
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
         losses.append(loss.item())
     src, tgt = as_batch(held_out or pairs, english, italian)
-    return Translator(model.eval(), english, italian, np.array(losses), exactly_right(model, src, tgt))
+    return Translator(
+        model.eval(), english, italian, np.array(losses), exactly_right(model, src, tgt)
+    )
 
 
 def as_batch(pairs, english, italian):
-    """Return the sentences as two tensors of ids, filled up with 0; Italian ones from `<bos>` to `<eos>`."""
+    """Return the sentences as two tensors of ids, filled up with 0; Italian ones from `<bos>` to
+    `<eos>`.
+    """
     sources = [torch.from_numpy(encode(sentence, english)) for sentence, _ in pairs]
     targets = [torch.tensor([1, *encode(sentence, italian), 2]) for _, sentence in pairs]
     return tuple(nn.utils.rnn.pad_sequence(rows, batch_first=True) for rows in (sources, targets))
@@ -181,7 +200,9 @@ def train_translator(examples=4000, tested=400, steps=600):
 
 
 def train_tiny_translator(steps=600):
-    """Train a model of four features and one head on eight sentences, small enough to print; it learns them by heart."""
+    """Train a model of four features and one head on eight sentences, small enough to print; it
+    learns them by heart.
+    """
     pairs = [
         (
             f"the {adjective} {noun} {verb}",
@@ -236,15 +257,21 @@ def noted_steps(translator, sentence, ids, decimals=3):
         ids: (1, tgt_len) int64, what is written, `<bos>` first.
 
     Returns:
-        dict: `steps`, one for each word written: `logits` over the Italian vocabulary, and `attention`, by head, the weights over the
-        source's words, both rounded; `chosen`, the ids written, `<bos>` not counted.
+        dict: `steps`, one for each word written: `logits` over the Italian vocabulary, and
+        `attention`, by head, the weights over the source's words, both rounded; `chosen`, the ids
+        written, `<bos>` not counted.
     """
     src = translator.source(sentence)
     with torch.no_grad():
         logits = translator.model(src, ids[:, :-1])[0]  # (tgt_len, vocab_size)
-    attention = cross_attention(translator.model, src, ids[:, :-1])[-1, 0].transpose(0, 1)  # (tgt_len, heads, src_len)
+    attention = cross_attention(translator.model, src, ids[:, :-1])[-1, 0].transpose(
+        0, 1
+    )  # (tgt_len, heads, src_len)
     steps = [
-        {"logits": row.numpy().round(decimals).tolist(), "attention": heads.numpy().round(decimals).tolist()}
+        {
+            "logits": row.numpy().round(decimals).tolist(),
+            "attention": heads.numpy().round(decimals).tolist(),
+        }
         for row, heads in zip(logits.double(), attention.double(), strict=True)
     ]
     return {"steps": steps, "chosen": ids[0, 1:].tolist()}

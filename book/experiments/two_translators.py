@@ -1,7 +1,9 @@
-"""A toy of translation, small enough to train while a page is built: English to Italian, with agreement and another word order.
+"""A toy of translation, small enough to train while a page is built: English to Italian, with
+agreement and another word order.
 
-"the small cat sees a house" becomes "il gatto piccolo vede una casa". Some words have two translations, used equally often, so that no
-honest model can be sure of the next word, and its loss has a floor. `train` fits the course's own Transformer to such pairs.
+"the small cat sees a house" becomes "il gatto piccolo vede una casa". Some words have two
+translations, used equally often, so that no honest model can be sure of the next word, and its loss
+has a floor. `train` fits the course's own Transformer to such pairs.
 """
 
 import math
@@ -40,7 +42,9 @@ VERBS = {
 ARTICLES = {"the": {"m": "il", "f": "la"}, "a": {"m": "un", "f": "una"}}
 CHOICES = {word for table in (ADJECTIVES, VERBS) for word, stems in table.items() if len(stems) > 1}
 # an adjective or a verb -> the one that stands for all that mean the same
-SAME = {stem + end: stems[0] + end for stems in ADJECTIVES.values() for stem in stems for end in "oa"}
+SAME = {
+    stem + end: stems[0] + end for stems in ADJECTIVES.values() for stem in stems for end in "oa"
+}
 SAME |= {verb: verbs[0] for verbs in VERBS.values() for verb in verbs}
 
 
@@ -55,13 +59,19 @@ def draw_pairs(count, seed=0):
     while len(pairs) < count:
         (subject, soggetto), (target, oggetto) = draw_phrase(rng), draw_phrase(rng)
         verb = rng.choice(list(VERBS))
-        pairs.setdefault(f"{subject} {verb} {target}", f"{soggetto} {rng.choice(VERBS[verb])} {oggetto}")
+        pairs.setdefault(
+            f"{subject} {verb} {target}", f"{soggetto} {rng.choice(VERBS[verb])} {oggetto}"
+        )
     return list(pairs.items())
 
 
 def draw_phrase(rng):
-    """Draw a noun with its article and perhaps an adjective, in both languages: "a red rose", "una rosa rossa"."""
-    article, adjective, noun = (rng.choice(list(words)) for words in (ARTICLES, ["", *ADJECTIVES], NOUNS))
+    """Draw a noun with its article and perhaps an adjective, in both languages: "a red rose", "una
+    rosa rossa".
+    """
+    article, adjective, noun = (
+        rng.choice(list(words)) for words in (ARTICLES, ["", *ADJECTIVES], NOUNS)
+    )
     nome, gender = NOUNS[noun]
     articolo = ARTICLES[article][gender]
     if not adjective:
@@ -73,18 +83,29 @@ def draw_phrase(rng):
 PAIRS = draw_pairs(3900)
 HELD_OUT, LEARNED = PAIRS[:100], PAIRS[100:]
 ENGLISH, ITALIAN = (build_vocabulary([pair[side] for pair in PAIRS]) for side in (0, 1))
-SIZES = {"d_model": 32, "num_heads": 2, "num_encoder_layers": 1, "num_decoder_layers": 1, "d_ff": 64, "dropout": 0.0}
+SIZES = {
+    "d_model": 32,
+    "num_heads": 2,
+    "num_encoder_layers": 1,
+    "num_decoder_layers": 1,
+    "d_ff": 64,
+    "dropout": 0.0,
+}
 
 
 def tensors(pairs):
-    """Return the ids of both sides, padded: src (batch, src_len), and tgt (batch, tgt_len) with its `<bos>` and `<eos>`."""
+    """Return the ids of both sides, padded: src (batch, src_len), and tgt (batch, tgt_len) with its
+    `<bos>` and `<eos>`.
+    """
     src = [torch.tensor(encode(english, ENGLISH)) for english, _ in pairs]
     tgt = [torch.tensor([1, *encode(italian, ITALIAN), 2]) for _, italian in pairs]
     return tuple(nn.utils.rnn.pad_sequence(rows, batch_first=True) for rows in (src, tgt))
 
 
 def loss_of(model, src, tgt):
-    """Return the mean cross-entropy of every next word, all positions at once; padding does not count."""
+    """Return the mean cross-entropy of every next word, all positions at once; padding does not
+    count.
+    """
     logits = model(src, tgt[:, :-1])
     return nn.functional.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0)
 
@@ -103,7 +124,9 @@ def train(model_class, steps=300, seed=0):
     model = model_class(len(ENGLISH), len(ITALIAN), **SIZES)
     with torch.no_grad():
         for embedding in (model.src_embedding, model.tgt_embedding):
-            embedding.weight.mul_(SIZES["d_model"] ** -0.5)  # as long as the positions that are added
+            embedding.weight.mul_(
+                SIZES["d_model"] ** -0.5
+            )  # as long as the positions that are added
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=steps)
     src, tgt = tensors(LEARNED)
@@ -121,12 +144,16 @@ def train(model_class, steps=300, seed=0):
 
 @torch.no_grad()
 def held_out_loss(model):
-    """Return the loss on sentences that no model was trained on, with the right translation as input, as in training."""
+    """Return the loss on sentences that no model was trained on, with the right translation as
+    input, as in training.
+    """
     return loss_of(model, *tensors(HELD_OUT)).item()
 
 
 def loss_floor(pairs=HELD_OUT):
-    """Return the mean loss of a model that knows everything but the translator's free choices: log 2 for each of them."""
+    """Return the mean loss of a model that knows everything but the translator's free choices: log
+    2 for each of them.
+    """
     choices = sum(word in CHOICES for english, _ in pairs for word in english.split())
     words = sum(len(italian.split()) + 1 for _, italian in pairs)  # and <eos>
     return choices * math.log(2) / words
@@ -140,8 +167,13 @@ def translate(model, pairs=HELD_OUT):
 
 
 def count_right(translations, pairs=HELD_OUT):
-    """Count the translations that say the same as the given one; any choice between equals is right."""
-    return sum(meaning(said) == meaning(right) for said, (_, right) in zip(translations, pairs, strict=True))
+    """Count the translations that say the same as the given one; any choice between equals is
+    right.
+    """
+    return sum(
+        meaning(said) == meaning(right)
+        for said, (_, right) in zip(translations, pairs, strict=True)
+    )
 
 
 def meaning(italian):
@@ -153,16 +185,20 @@ def influence(model, pair):
     """Measure which words of the decoder's input move each of its predictions.
 
     Returns:
-        shares: (tgt_len, tgt_len), each row summing to 1: how strongly the score of the right next word, at a row's position, reacts to the
-            embedding at each column's.
+        shares: (tgt_len, tgt_len), each row summing to 1: how strongly the score of the right next
+            word, at a row's position, reacts to the embedding at each column's.
         inputs: the words at the columns.
     """
     src, tgt = tensors([pair])
     seen = []
-    handle = model.tgt_embedding.register_forward_hook(lambda _, inputs, output: seen.append(output))
+    handle = model.tgt_embedding.register_forward_hook(
+        lambda _, inputs, output: seen.append(output)
+    )
     logits = model(src, tgt[:, :-1])[0]  # (tgt_len, vocab_size)
     handle.remove()
     right = logits.gather(1, tgt[0, 1:, None])[:, 0]
-    rows = [torch.autograd.grad(score, seen[0], retain_graph=True)[0][0].norm(dim=-1) for score in right]
+    rows = [
+        torch.autograd.grad(score, seen[0], retain_graph=True)[0][0].norm(dim=-1) for score in right
+    ]
     sizes = torch.stack(rows)
     return (sizes / sizes.sum(dim=1, keepdim=True)).numpy(), ["<bos>", *pair[1].split()]

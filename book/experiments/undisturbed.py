@@ -7,7 +7,9 @@ import torch
 
 @contextmanager
 def undisturbed():
-    """Compute on one thread, and leave the random numbers and the number of threads as they were."""
+    """Compute on one thread, and leave the random numbers and the number of threads as they
+    were.
+    """
     with torch.random.fork_rng(), one_thread():
         yield
 

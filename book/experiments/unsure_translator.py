@@ -1,4 +1,6 @@
-"""A translator that is not done learning: the little one of chapter 8 after few steps, so that a search has something to find."""
+"""A translator that is not done learning: the little one of chapter 8 after few steps, so that a
+search has something to find.
+"""
 
 from functools import cache
 
@@ -16,7 +18,9 @@ DECIMALS = 4
 
 
 def trained(steps=STEPS):
-    """Train the translator, in about two seconds. Random numbers and the number of threads are afterwards what they were."""
+    """Train the translator, in about two seconds. Random numbers and the number of threads are
+    afterwards what they were.
+    """
     with undisturbed():
         return toy_translation.train_translator(steps=steps)
 
@@ -28,8 +32,9 @@ def next_words(translator, sentence):
         sentence: an English sentence to translate.
 
     Returns:
-        a function of prefixes (beam, len) int64, which gives the log-probabilities (beam, vocab_size) of the next word, float32. They are
-        rounded, so that a page can hold them, and each prefix is looked at by itself, so that no row depends on those beside it.
+        a function of prefixes (beam, len) int64, which gives the log-probabilities (beam,
+        vocab_size) of the next word, float32. They are rounded, so that a page can hold them, and
+        each prefix is looked at by itself, so that no row depends on those beside it.
     """
     src = translator.source(sentence)
 
@@ -52,8 +57,8 @@ def searched(translator, sentence, beam_search):
         beam_search: the reference.
 
     Returns:
-        dict: `source`, its words, and `rows`: for each beginning that is asked about its ids without `<bos>`, the ids of its likeliest
-        next words, and their log-probabilities.
+        dict: `source`, its words, and `rows`: for each beginning that is asked about its ids
+        without `<bos>`, the ids of its likeliest next words, and their log-probabilities.
     """
     answers, asked = next_words(translator, sentence), {}
 

@@ -1,13 +1,15 @@
 """Explorers: small things to play with, alive in a published page and in a notebook.
 
-Each explorer is one folder with one script, `book/explorers/<name>/<name>.js`, which registers a `render({ model, el })`:
+Each explorer is one folder with one script, `book/explorers/<name>/<name>.js`, which registers a
+`render({ model, el })`:
 
     globalThis.explorers ??= {};
     globalThis.explorers.<name> = { render({ model, el }) { ... } };
 
-That is anywidget's interface, so the same file serves twice. A page of the book loads it as a plain script and needs no kernel, no
-widget manager and no other host (`show`). A notebook loads it as an anywidget that shows what a learner's own function returns
-(`explore_attention` and the others): there the script finds its numbers in `model.get("computed")`, which in a page is empty.
+That is anywidget's interface, so the same file serves twice. A page of the book loads it as a plain
+script and needs no kernel, no widget manager and no other host (`show`). A notebook loads it as an
+anywidget that shows what a learner's own function returns (`explore_attention` and the others):
+there the script finds its numbers in `model.get("computed")`, which in a page is empty.
 """
 
 import html
@@ -49,13 +51,14 @@ def show(name, label, **state):
 
     Args:
         name: the explorer's folder.
-        label: what it is, in a sentence: the name that screen readers say, and the text shown where scripts are off.
+        label: what it is, in a sentence: the name that screen readers say, and the text shown where
+            scripts are off.
         state: what the explorer starts from; anything that JSON can hold.
     """
     source = f"../_static/{name}/{script(name).name}"
     return HTML(
-        f'<div class="explorer" role="group" aria-label="{html.escape(label)}" data-explorer="{name}" '
-        f'data-state="{html.escape(json.dumps(state))}">'
-        f"<noscript>{html.escape(label)} It needs JavaScript.</noscript></div>"
-        f'<script defer src="{source}"></script>'
+        f'<div class="explorer" role="group" aria-label="{html.escape(label)}"'
+        f' data-explorer="{name}"'
+        f' data-state="{html.escape(json.dumps(state))}"><noscript>{html.escape(label)} It needs'
+        f' JavaScript.</noscript></div><script defer src="{source}"></script>'
     )

@@ -1,7 +1,8 @@
 """Every plot of the book, in one style.
 
-Vector graphics; tokens as tick labels; "query position" down and "key position" across; sequential colours from zero. Each function
-takes plain arrays, returns the figure and computes nothing that a reader should see computed.
+Vector graphics; tokens as tick labels; "query position" down and "key position" across; sequential
+colours from zero. Each function takes plain arrays, returns the figure and computes nothing that a
+reader should see computed.
 """
 
 import itertools
@@ -74,7 +75,14 @@ def heatmap(
     if decimals is not None:
         for (row, column), number in np.ndenumerate(matrix):
             dark = number > 0.55 * matrix.max()
-            ax.text(column, row, f"{number:.{decimals}f}", ha="center", va="center", color="white" if dark else "black")
+            ax.text(
+                column,
+                row,
+                f"{number:.{decimals}f}",
+                ha="center",
+                va="center",
+                color="white" if dark else "black",
+            )
     return ax.figure
 
 
@@ -92,8 +100,19 @@ def coverage_curve(sizes, curves):
     for colour, (label, shares) in zip((BLUE, ORANGE), curves.items(), strict=True):
         ax.plot(sizes, 100 * np.asarray(shares), color=colour)
         middle = len(sizes) // 2
-        ax.annotate(label, (sizes[middle], 100 * shares[middle]), (6, 6), textcoords="offset points", color=colour)
-    ax.set(xlabel="max_size (entries in the vocabulary)", ylabel="unknown words (%)", ylim=(0, 103), xlim=(0, None))
+        ax.annotate(
+            label,
+            (sizes[middle], 100 * shares[middle]),
+            (6, 6),
+            textcoords="offset points",
+            color=colour,
+        )
+    ax.set(
+        xlabel="max_size (entries in the vocabulary)",
+        ylabel="unknown words (%)",
+        ylim=(0, 103),
+        xlim=(0, None),
+    )
     return ax.figure
 
 
@@ -124,7 +143,14 @@ def scatter_add(tokens, token_ids, grad_output, row_labels, gradient):
     for place, (token, row) in enumerate(zip(tokens, token_ids, strict=True)):
         repeated = list(token_ids).count(row) > 1
         colour = ORANGE if repeated else BLUE
-        ax.text(0.0, heights[place], f"{token}  {_vector(grad_output[place])}", ha="left", va="center", color=colour)
+        ax.text(
+            0.0,
+            heights[place],
+            f"{token}  {_vector(grad_output[place])}",
+            ha="left",
+            va="center",
+            color=colour,
+        )
         arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.5}
         ax.annotate("", (2.05, rows - 1 - row), (1.3, heights[place]), arrowprops=arrow)
     for row, label in enumerate(row_labels):
@@ -161,7 +187,9 @@ def similarity_pair(before, after, labels, titles=("before", "after")):
         ax.set_yticks(range(len(labels)), labels)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-    bar = figure.colorbar(image, ax=axes, location="bottom", shrink=0.6, aspect=30, ticks=[-1, 0, 1])
+    bar = figure.colorbar(
+        image, ax=axes, location="bottom", shrink=0.6, aspect=30, ticks=[-1, 0, 1]
+    )
     bar.set_label("cosine similarity")
     return figure
 
@@ -178,10 +206,22 @@ def seed_spread(groups):
     figure, ax = plt.subplots(figsize=(4.4, 2.3))
     for row, (label, numbers) in enumerate(groups.items()):
         colour = BLUE if "same" in label else ORANGE
-        ax.plot(numbers, np.full(len(numbers), -row), "o", color=colour, alpha=0.6, markeredgewidth=0, markersize=7)
+        ax.plot(
+            numbers,
+            np.full(len(numbers), -row),
+            "o",
+            color=colour,
+            alpha=0.6,
+            markeredgewidth=0,
+            markersize=7,
+        )
     ax.axvline(0, color=GREY, linewidth=0.8, zorder=0)
     ax.set_yticks([-row for row in range(len(groups))], groups)
-    ax.set(xlabel="mean cosine similarity, one dot per seed", xlim=(-0.3, 1.05), ylim=(-len(groups) + 0.5, 0.5))
+    ax.set(
+        xlabel="mean cosine similarity, one dot per seed",
+        xlim=(-0.3, 1.05),
+        ylim=(-len(groups) + 0.5, 0.5),
+    )
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     return figure
@@ -204,7 +244,8 @@ def scores_to_weights(scores, weights, labels):
 
 
 def masked_scores(scores, allowed, weights, labels):
-    """Show a mask at work: scores with what is forbidden struck out above, the weights that are left below.
+    """Show a mask at work: scores with what is forbidden struck out above, the weights that are
+    left below.
 
     Args:
         scores, weights: (seq_len, seq_len) non-negative.
@@ -245,7 +286,8 @@ def attention_map(weights, query_labels, key_labels):
 
 
 def training_losses(curves, held_out, floor):
-    """Draw training losses on a logarithmic axis, with the loss on held-out sentences as a dot at the end.
+    """Draw training losses on a logarithmic axis, with the loss on held-out sentences as a dot at
+    the end.
 
     Args:
         curves: dict from a label to the (steps,) losses.
@@ -262,7 +304,9 @@ def training_losses(curves, held_out, floor):
     for (label, losses), colour in zip(curves.items(), (BLUE, ORANGE), strict=True):
         ax.plot(losses, color=colour, linewidth=1.2, label=label)
         ax.plot(steps + 4, held_out[label], "o", color=colour, markersize=7, clip_on=False)
-    ax.set(xlabel="training step (dots: held-out sentences)", ylabel="loss (log scale)", yscale="log")
+    ax.set(
+        xlabel="training step (dots: held-out sentences)", ylabel="loss (log scale)", yscale="log"
+    )
     ax.legend(loc="upper right")
     return figure
 
@@ -282,7 +326,14 @@ def mask_tables(masks, words, titles):
     for ax, mask, title in zip(axes, masks, titles, strict=True):
         ax.imshow(mask, cmap=SEQUENTIAL, vmin=0, vmax=1.6)
         for (row, column), allowed in np.ndenumerate(mask):
-            ax.text(column, row, "1" if allowed else "0", ha="center", va="center", color="white" if allowed else GREY)
+            ax.text(
+                column,
+                row,
+                "1" if allowed else "0",
+                ha="center",
+                va="center",
+                color="white" if allowed else GREY,
+            )
         ax.set(title=title, xlabel="key")
         ax.set_xticks(range(len(words)), words, rotation=90)
         ax.set_yticks(range(len(words)), words)
@@ -295,7 +346,8 @@ def mask_tables(masks, words, titles):
 
 
 def weights_in_a_row(tables, labels, titles):
-    """Show tables of weights under each other's titles, on one colour scale, with the sum of each row beside it.
+    """Show tables of weights under each other's titles, on one colour scale, with the sum of each
+    row beside it.
 
     Args:
         tables: (tables, query_len, key_len) weights.
@@ -316,7 +368,8 @@ def weights_in_a_row(tables, labels, titles):
 
 
 def influence_pair(shares, inputs, outputs, titles):
-    """Show which inputs move which predictions, for two models, one above the other; what comes from the future is framed.
+    """Show which inputs move which predictions, for two models, one above the other; what comes
+    from the future is framed.
 
     Args:
         shares: (2, tgt_len, tgt_len), rows summing to 1.
@@ -333,7 +386,9 @@ def influence_pair(shares, inputs, outputs, titles):
         for text in ax.texts:
             text.set_fontsize(8)
         for row in range(len(outputs) - 1):
-            frame = plt.Rectangle((row + 0.5, row - 0.5), 1, 1, fill=False, edgecolor=ORANGE, linewidth=1.6)
+            frame = plt.Rectangle(
+                (row + 0.5, row - 0.5), 1, 1, fill=False, edgecolor=ORANGE, linewidth=1.6
+            )
             ax.add_patch(frame)
     axes[-1].tick_params(axis="x", rotation=90)
     axes[-1].set_xlabel("word that the decoder reads")
@@ -348,11 +403,13 @@ def _widths_axis(ax, widths):
 
 
 def score_variance(widths, raw, scaled):
-    """Draw the variance of scores against their width, one dot for each seed, beside what the algebra says.
+    """Draw the variance of scores against their width, one dot for each seed, beside what the
+    algebra says.
 
     Args:
         widths: (widths,) the values of d_k.
-        raw, scaled: (widths, seeds) variances of the dot products, and of the dot products divided by sqrt(d_k).
+        raw, scaled: (widths, seeds) variances of the dot products, and of the dot products divided
+            by sqrt(d_k).
 
     Returns:
         the matplotlib figure.
@@ -374,12 +431,14 @@ def score_variance(widths, raw, scaled):
 
 
 def saturation(widths, largest, slope):
-    """Draw how the softmax saturates as d_k grows, with and without the scale; bands reach over all seeds.
+    """Draw how the softmax saturates as d_k grows, with and without the scale; bands reach over all
+    seeds.
 
     Args:
         widths: (widths,) the values of d_k.
         largest: dict from a label to the (widths, seeds) mean largest weight of a row.
-        slope: dict from the same labels to the (widths, seeds) median size of the softmax's Jacobian.
+        slope: dict from the same labels to the (widths, seeds) median size of the softmax's
+            Jacobian.
 
     Returns:
         the matplotlib figure.
@@ -387,7 +446,14 @@ def saturation(widths, largest, slope):
     figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.6), sharex=True)
     for ax, groups in zip(axes, (largest, slope), strict=True):
         for (label, numbers), colour in zip(groups.items(), (ORANGE, BLUE), strict=True):
-            ax.fill_between(widths, numbers.min(axis=1), numbers.max(axis=1), color=colour, alpha=0.25, linewidth=0)
+            ax.fill_between(
+                widths,
+                numbers.min(axis=1),
+                numbers.max(axis=1),
+                color=colour,
+                alpha=0.25,
+                linewidth=0,
+            )
             ax.plot(widths, np.median(numbers, axis=1), color=colour, label=label)
     axes[0].set(title="largest weight of a row", ylim=(0, 1.02))
     axes[0].legend(loc="lower right")
@@ -414,10 +480,19 @@ def softmax_slope(gaps, slopes, marks):
     line = {"arrowstyle": "-", "color": ORANGE, "lw": 0.8, "shrinkB": 4}
     for label, (gap, slope) in marks.items():
         ax.plot(gap, slope, "o", color=ORANGE)
-        place = (gap - 0.4, slope / 100) if gap < 1.5 else (gap, slope / 50)  # below the curve, where nothing else is
+        place = (
+            (gap - 0.4, slope / 100) if gap < 1.5 else (gap, slope / 50)
+        )  # below the curve, where nothing else is
         side = "center" if gap < 1.5 else "left" if gap < 12 else "right"
-        ax.annotate(label, (gap, slope), place, color=ORANGE, ha=side, va="top", fontsize=9, arrowprops=line)
-    ax.set(xlabel="gap between the two scores", ylabel="slope (log scale)", yscale="log", ylim=(slopes.min() / 50, 5))
+        ax.annotate(
+            label, (gap, slope), place, color=ORANGE, ha=side, va="top", fontsize=9, arrowprops=line
+        )
+    ax.set(
+        xlabel="gap between the two scores",
+        ylabel="slope (log scale)",
+        yscale="log",
+        ylim=(slopes.min() / 50, 5),
+    )
     return figure
 
 
@@ -426,7 +501,8 @@ def _signed_colours():
 
 
 def clock_hands(encoding, row_labels, column_labels):
-    """Draw each pair of an encoding as the hand of a clock: sine to the right, cosine up, so that 0 is at twelve.
+    """Draw each pair of an encoding as the hand of a clock: sine to the right, cosine up, so that 0
+    is at twelve.
 
     Args:
         encoding: (positions, 2 * pairs), sine and cosine side by side.
@@ -443,7 +519,10 @@ def clock_hands(encoding, row_labels, column_labels):
         sine, cosine = encoding[row, 2 * pair : 2 * pair + 2]
         ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=GREY, linewidth=1))
         ax.annotate(
-            "", (sine, cosine), (0, 0), arrowprops={"arrowstyle": "-|>", "color": BLUE, "lw": 1.8, "shrinkB": 0}
+            "",
+            (sine, cosine),
+            (0, 0),
+            arrowprops={"arrowstyle": "-|>", "color": BLUE, "lw": 1.8, "shrinkB": 0},
         )
         ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), aspect="equal", xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
@@ -464,7 +543,9 @@ def position_heatmap(encoding):
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(4.8, 3.6))
-    image = ax.imshow(encoding, cmap=_signed_colours(), vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+    image = ax.imshow(
+        encoding, cmap=_signed_colours(), vmin=-1, vmax=1, aspect="auto", interpolation="nearest"
+    )
     ax.set(xlabel="column", ylabel="position")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -476,13 +557,16 @@ def similarity_by_offset(curves):
     """Draw how alike the encodings of two positions are against the distance between them.
 
     Args:
-        curves: dict from the number of columns to the (offsets,) similarities at offsets 0, 1, 2 and so on.
+        curves: dict from the number of columns to the (offsets,) similarities at offsets 0, 1, 2
+            and so on.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(4.8, 3.2))
-    for (columns, similarity), colour, width in zip(curves.items(), (GREY, ORANGE, BLUE), (1.0, 1.4, 2.2), strict=True):
+    for (columns, similarity), colour, width in zip(
+        curves.items(), (GREY, ORANGE, BLUE), (1.0, 1.4, 2.2), strict=True
+    ):
         ax.plot(similarity, color=colour, linewidth=width, label=f"{columns} columns")
     ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
     ax.set(
@@ -497,7 +581,9 @@ def similarity_by_offset(curves):
 
 
 def signed_matrix(matrix, decimals=3):
-    """Show a small square matrix as colours from -1 (orange) over 0 (white) to 1 (blue), its non-zero numbers in the cells."""
+    """Show a small square matrix as colours from -1 (orange) over 0 (white) to 1 (blue), its
+    non-zero numbers in the cells.
+    """
     figure, ax = plt.subplots(figsize=(4.6, 3.4))
     ax.imshow(matrix, cmap=_signed_colours(), vmin=-1, vmax=1, aspect="auto")
     ax.set(xlabel="column of $PE[pos]$", ylabel="column of $PE[pos + k]$")
@@ -508,12 +594,21 @@ def signed_matrix(matrix, decimals=3):
     for (row, column), number in np.ndenumerate(matrix):
         if number != 0:
             colour = "white" if abs(number) > 0.6 else "black"
-            ax.text(column, row, f"{number:.{decimals}f}", ha="center", va="center", color=colour, fontsize=8)
+            ax.text(
+                column,
+                row,
+                f"{number:.{decimals}f}",
+                ha="center",
+                va="center",
+                color=colour,
+                fontsize=8,
+            )
     return figure
 
 
 def turned_pairs(query, key, places):
-    """Draw a query and a key in the plane, turned by their positions, once for each pair of positions.
+    """Draw a query and a key in the plane, turned by their positions, once for each pair of
+    positions.
 
     Args:
         query, key: (places, 2), already turned.
@@ -536,12 +631,27 @@ def turned_pairs(query, key, places):
 
 
 def _box(ax, x, y, text, colour=GREY, filled=False):
-    face = {"boxstyle": "round,pad=0.25", "fc": colour if filled else "white", "ec": colour, "lw": 1.2}
-    ax.text(x, y, text, ha="center", va="center", color="white" if filled else "black", bbox=face, fontsize=9)
+    face = {
+        "boxstyle": "round,pad=0.25",
+        "fc": colour if filled else "white",
+        "ec": colour,
+        "lw": 1.2,
+    }
+    ax.text(
+        x,
+        y,
+        text,
+        ha="center",
+        va="center",
+        color="white" if filled else "black",
+        bbox=face,
+        fontsize=9,
+    )
 
 
 def two_machines(read, written):
-    """Draw an encoder and a decoder twice: with one vector between them, and with lines back to every state.
+    """Draw an encoder and a decoder twice: with one vector between them, and with lines back to
+    every state.
 
     Args:
         read, written: the words of the source and of the target.
@@ -553,7 +663,9 @@ def two_machines(read, written):
     arrow = {"arrowstyle": "-|>", "color": GREY, "lw": 1.2, "shrinkA": 9, "shrinkB": 9}
     first_written = len(read) + 0.9
     for ax, looks_back in zip(axes, (False, True), strict=True):
-        places = [(x, 1.0) for x in range(len(read))] + [(first_written + x, 1.0) for x in range(len(written))]
+        places = [(x, 1.0) for x in range(len(read))] + [
+            (first_written + x, 1.0) for x in range(len(written))
+        ]
         for (left, _), (right, _) in itertools.pairwise(places):
             ax.annotate("", (right, 1), (left, 1), arrowprops=arrow)
         for x, word in enumerate(read):
@@ -574,7 +686,9 @@ def two_machines(read, written):
                     "connectionstyle": "arc3,rad=-0.45",
                     "shrinkA": 10,
                 }
-                ax.annotate("", (first_written, 1.22), (x, 1.05), arrowprops={**curve, "shrinkB": 2})
+                ax.annotate(
+                    "", (first_written, 1.22), (x, 1.05), arrowprops={**curve, "shrinkB": 2}
+                )
         title = (
             "attention: every state can be looked at"
             if looks_back
@@ -586,11 +700,14 @@ def two_machines(read, written):
 
 
 def forgetting(gradients, differences):
-    """Draw how a first word fades over the distance: the gradient that comes back to it, and the difference that it makes.
+    """Draw how a first word fades over the distance: the gradient that comes back to it, and the
+    difference that it makes.
 
     Args:
-        gradients: dict from a label to the (seeds, distances) largest stretch of the Jacobian, at distances 0, 1, 2 and so on.
-        differences: dict from the same labels to the (seeds, distances) distance between two states.
+        gradients: dict from a label to the (seeds, distances) largest stretch of the Jacobian, at
+            distances 0, 1, 2 and so on.
+        differences: dict from the same labels to the (seeds, distances) distance between two
+            states.
 
     Returns:
         the matplotlib figure.
@@ -599,7 +716,12 @@ def forgetting(gradients, differences):
     for ax, groups in zip(axes, (gradients, differences), strict=True):
         for (label, numbers), colour in zip(groups.items(), (ORANGE, GREY, BLUE), strict=True):
             ax.fill_between(
-                range(numbers.shape[1]), numbers.min(axis=0), numbers.max(axis=0), color=colour, alpha=0.25, linewidth=0
+                range(numbers.shape[1]),
+                numbers.min(axis=0),
+                numbers.max(axis=0),
+                color=colour,
+                alpha=0.25,
+                linewidth=0,
             )
             ax.plot(np.median(numbers, axis=0), color=colour, label=label)
         ax.set_yscale("log")
@@ -612,11 +734,13 @@ def forgetting(gradients, differences):
 
 
 def copy_accuracy(lengths, groups, longest_trained, chance):
-    """Draw the share of words copied right against the length of the sentence; bands reach over all seeds.
+    """Draw the share of words copied right against the length of the sentence; bands reach over all
+    seeds.
 
     Args:
         lengths: (lengths,) the numbers of words.
-        groups: dict from a kind of machine to a dict from the size of its state to (seeds, lengths) shares.
+        groups: dict from a kind of machine to a dict from the size of its state to (seeds, lengths)
+            shares.
         longest_trained: the longest sentence in training.
         chance: the share that guessing would get.
 
@@ -632,8 +756,19 @@ def copy_accuracy(lengths, groups, longest_trained, chance):
             shares = 100 * np.asarray(shares)
             band = {"color": colours[kind], "alpha": 0.2, "linewidth": 0}
             ax.fill_between(lengths, shares.min(axis=0), shares.max(axis=0), **band)
-            ax.plot(lengths, shares.mean(axis=0), color=colours[kind], linewidth=width, label=f"{kind}, {size}")
-    ax.set(xlabel="words in the sentence", ylabel="words copied right (%)", ylim=(0, 103), xlim=(1, lengths[-1]))
+            ax.plot(
+                lengths,
+                shares.mean(axis=0),
+                color=colours[kind],
+                linewidth=width,
+                label=f"{kind}, {size}",
+            )
+    ax.set(
+        xlabel="words in the sentence",
+        ylabel="words copied right (%)",
+        ylim=(0, 103),
+        xlim=(1, lengths[-1]),
+    )
     ax.text(longest_trained + 0.8, 98, "longer than in training", fontsize=8, color=GREY, va="top")
     ax.set_xticks(range(2, lengths[-1] + 1, 2))
     ax.legend(loc="lower left", ncols=len(groups), fontsize=8, handlelength=1.4, columnspacing=1.0)
@@ -641,7 +776,8 @@ def copy_accuracy(lengths, groups, longest_trained, chance):
 
 
 def gradient_reach(lengths, groups):
-    """Draw the gradient that a written word sends to the read word that it copies, one dot for each seed, on two logarithmic axes.
+    """Draw the gradient that a written word sends to the read word that it copies, one dot for each
+    seed, on two logarithmic axes.
 
     Args:
         lengths: (lengths,) the numbers of words.
@@ -657,12 +793,17 @@ def gradient_reach(lengths, groups):
         ax.plot(lengths, np.median(norms, axis=0), color=colour, linewidth=1.2)
         beside = (lengths[-3], np.median(norms, axis=0)[-3])
         ax.annotate(kind, beside, (8, 6), textcoords="offset points", color=colour)
-    ax.set(xlabel="words between reading a word and writing it", ylabel="gradient (log scale)", yscale="log")
+    ax.set(
+        xlabel="words between reading a word and writing it",
+        ylabel="gradient (log scale)",
+        yscale="log",
+    )
     return figure
 
 
 def dealt_features(words, num_heads):
-    """Draw which head gets which feature of each word: blocks of every word's features, or what a view cuts out of memory.
+    """Draw which head gets which feature of each word: blocks of every word's features, or what a
+    view cuts out of memory.
 
     Args:
         words: one a position; each has two features for every head.
@@ -677,10 +818,20 @@ def dealt_features(words, num_heads):
     total = len(words) * d_model
     by_view = np.arange(total).reshape(len(words), d_model) // (total // num_heads)
     by_block = np.tile(np.arange(d_model) // (d_model // num_heads), (len(words), 1))
-    for ax, heads, title in zip(axes, (by_block, by_view), ("cut, then transposed", "view alone"), strict=True):
+    for ax, heads, title in zip(
+        axes, (by_block, by_view), ("cut, then transposed", "view alone"), strict=True
+    ):
         for (row, column), head in np.ndenumerate(heads):
             ax.add_patch(plt.Rectangle((column, row), 0.92, 0.86, color=colours[head], linewidth=0))
-            ax.text(column + 0.46, row + 0.43, str(head), color="white", ha="center", va="center", fontsize=9)
+            ax.text(
+                column + 0.46,
+                row + 0.43,
+                str(head),
+                color="white",
+                ha="center",
+                va="center",
+                fontsize=9,
+            )
         ax.set(xlim=(-0.1, d_model + 0.1), ylim=(len(words), -0.1), title=title, xlabel="feature")
         ax.set_xticks(np.arange(d_model) + 0.46, range(d_model))
         ax.set_yticks(np.arange(len(words)) + 0.43, words)
@@ -690,7 +841,8 @@ def dealt_features(words, num_heads):
 
 
 def right_by_heads(shares, questions):
-    """Draw the share of right answers against the number of heads, a panel for each question, one dot for each seed.
+    """Draw the share of right answers against the number of heads, a panel for each question, one
+    dot for each seed.
 
     Args:
         shares: dict from the number of heads to the (seeds, questions) shares of right answers.
@@ -703,7 +855,15 @@ def right_by_heads(shares, questions):
     for column, (ax, question) in enumerate(zip(axes, questions, strict=True)):
         for place, right in enumerate(shares.values()):
             across = place + np.linspace(-0.18, 0.18, len(right))
-            ax.plot(across, 100 * right[:, column], "o", color=BLUE, alpha=0.6, markeredgewidth=0, markersize=5)
+            ax.plot(
+                across,
+                100 * right[:, column],
+                "o",
+                color=BLUE,
+                alpha=0.6,
+                markeredgewidth=0,
+                markersize=5,
+            )
         ax.set(title=question, ylim=(0, 104), xlim=(-0.5, len(shares) - 0.5), xlabel="heads")
         ax.set_xticks(range(len(shares)), shares)
         ax.tick_params(axis="x", length=0)
@@ -757,12 +917,21 @@ def jobs_of_heads(matrices, questions, titles):
         for (row, column), share in np.ndenumerate(matrix):
             if share >= 0.05:
                 colour = "white" if share > 0.55 else "black"
-                ax.text(column, row, f"{100 * share:.0f}", ha="center", va="center", color=colour, fontsize=7)
+                ax.text(
+                    column,
+                    row,
+                    f"{100 * share:.0f}",
+                    ha="center",
+                    va="center",
+                    color=colour,
+                    fontsize=7,
+                )
     return figure
 
 
 def overlap_before_and_after(groups):
-    """Draw the overlap of the attention maps of pairs of heads, one dot for each pair, one row for each kind of model.
+    """Draw the overlap of the attention maps of pairs of heads, one dot for each pair, one row for
+    each kind of model.
 
     Args:
         groups: dict from a label to the (models, pairs) overlaps between 0 and 1.
@@ -772,7 +941,9 @@ def overlap_before_and_after(groups):
     """
     figure, ax = plt.subplots(figsize=(4.8, 1.9))
     for row, (numbers, colour) in enumerate(zip(groups.values(), (GREY, BLUE), strict=True)):
-        heights = -row + np.linspace(0.22, -0.22, len(numbers))[:, np.newaxis]  # a line for each model
+        heights = (
+            -row + np.linspace(0.22, -0.22, len(numbers))[:, np.newaxis]
+        )  # a line for each model
         ax.plot(
             numbers,
             np.broadcast_to(heights, numbers.shape),
@@ -790,7 +961,8 @@ def overlap_before_and_after(groups):
 
 
 def transformer_diagram():
-    """Draw the whole Transformer: the encoder on the left, the decoder on the right, and the memory between them.
+    """Draw the whole Transformer: the encoder on the left, the decoder on the right, and the memory
+    between them.
 
     Returns:
         the matplotlib figure.
@@ -814,17 +986,46 @@ def transformer_diagram():
         8.65: ("next word", None),
     }
     for centre, parts, name in ((1.2, encoder, "encoder layer"), (4.0, decoder, "decoder layer")):
-        frame = {"boxstyle": "round,pad=0.02,rounding_size=0.12", "fill": False, "edgecolor": GREY, "linestyle": "--"}
+        frame = {
+            "boxstyle": "round,pad=0.02,rounding_size=0.12",
+            "fill": False,
+            "edgecolor": GREY,
+            "linestyle": "--",
+        }
         ax.add_patch(FancyBboxPatch((centre - 1.2, 2.45), 2.4, 3.6, **frame))
-        ax.text(centre - 1.1, 5.9, f"{name.split()[0]}\nlayer", ha="left", va="top", color=GREY, fontsize=8)
+        ax.text(
+            centre - 1.1,
+            5.9,
+            f"{name.split()[0]}\nlayer",
+            ha="left",
+            va="top",
+            color=GREY,
+            fontsize=8,
+        )
         ax.text(centre + 1.1, 5.9, "× N", ha="right", va="top", color=GREY, fontsize=9)
         heights = sorted(parts)
         for height in heights:
             text, colour = parts[height]
-            box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": colour, "linewidth": 1.4}
-            ax.text(centre, height, text, ha="center", va="center", fontsize=9, bbox=box if colour else None, zorder=3)
+            box = {
+                "boxstyle": "round,pad=0.35",
+                "facecolor": "white",
+                "edgecolor": colour,
+                "linewidth": 1.4,
+            }
+            ax.text(
+                centre,
+                height,
+                text,
+                ha="center",
+                va="center",
+                fontsize=9,
+                bbox=box if colour else None,
+                zorder=3,
+            )
         _arrow(
-            ax, (centre, heights[0] + 0.2), (centre, heights[-1] - 0.2 if "next word" in parts[heights[-1]] else 6.9)
+            ax,
+            (centre, heights[0] + 0.2),
+            (centre, heights[-1] - 0.2 if "next word" in parts[heights[-1]] else 6.9),
         )
     ax.text(1.2, 7.1, "memory", ha="center", va="center", fontsize=9, weight="bold")
     ax.plot([1.2, 1.2, 2.6, 2.6], [7.3, 7.5, 7.5, 4.25], color=BLUE, linewidth=1.4, zorder=1)
@@ -853,12 +1054,22 @@ def next_words(probabilities, written, vocabulary):
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(4.8, 1.5 + 0.3 * len(written)))
-    heatmap(probabilities, written, vocabulary, xlabel="next word", ylabel="after", decimals=None, ax=ax)
+    heatmap(
+        probabilities, written, vocabulary, xlabel="next word", ylabel="after", decimals=None, ax=ax
+    )
     ax.tick_params(axis="x", rotation=90)
     for (row, column), number in np.ndenumerate(np.asarray(probabilities)):
         if number >= 0.005:
             shade = "white" if number > 0.55 else "black"
-            ax.text(column, row, f"{100 * number:.0f}", ha="center", va="center", color=shade, fontsize=8)
+            ax.text(
+                column,
+                row,
+                f"{100 * number:.0f}",
+                ha="center",
+                va="center",
+                color=shade,
+                fontsize=8,
+            )
     return figure
 
 
@@ -878,7 +1089,8 @@ def heads_at_a_step(weights, words):
 
 
 def normalising_steps(rows, titles):
-    """Draw a handful of features as bars, once before and once after each step of a layer norm, on one scale.
+    """Draw a handful of features as bars, once before and once after each step of a layer norm, on
+    one scale.
 
     Args:
         rows: (steps, features).
@@ -897,7 +1109,12 @@ def normalising_steps(rows, titles):
             text = f"{number:.3g}".replace("-", "−")
             ax.text(place, number, text, ha="center", va="bottom" if above else "top", fontsize=9)
         ax.axhline(0, color="black", linewidth=0.8)
-        ax.set(title=title, xlabel="feature", xticks=places, ylim=(np.min(rows) - 1.5, np.max(rows) + 1.5))
+        ax.set(
+            title=title,
+            xlabel="feature",
+            xticks=places,
+            ylim=(np.min(rows) - 1.5, np.max(rows) + 1.5),
+        )
         ax.tick_params(length=0)
     return figure
 
@@ -916,7 +1133,9 @@ def who_shares_a_mean(groups, titles, row_labels):
     figure, axes = plt.subplots(1, len(groups), figsize=(5.2, 2.6), sharey=True)
     for ax, table, title in zip(axes, np.asarray(groups), titles, strict=True):
         for (row, column), group in np.ndenumerate(table):
-            cell = plt.Rectangle((column, row), 1, 1, facecolor=colours[group], edgecolor="white", linewidth=2)
+            cell = plt.Rectangle(
+                (column, row), 1, 1, facecolor=colours[group], edgecolor="white", linewidth=2
+            )
             ax.add_patch(cell)
             ax.text(column + 0.5, row + 0.5, "ABCDEF"[group], ha="center", va="center")
         rows, columns = table.shape
@@ -929,7 +1148,8 @@ def who_shares_a_mean(groups, titles, row_labels):
 
 
 def two_norm_orders():
-    """Draw an encoder layer in post-norm and in pre-norm: what x passes on its way up, and what goes around it.
+    """Draw an encoder layer in post-norm and in pre-norm: what x passes on its way up, and what
+    goes around it.
 
     Returns:
         the matplotlib figure.
@@ -950,7 +1170,14 @@ def two_norm_orders():
                 if part == "+":
                     ax.plot([0, 1.35, 1.35], [fork, fork, height], color=ORANGE, linewidth=2)
                     _layer_arrow(ax, (1.35, height), (0.22, height), ORANGE)
-                    ax.text(0, height, "+", ha="center", va="center", bbox=_layer_box(ORANGE, "circle,pad=0.15"))
+                    ax.text(
+                        0,
+                        height,
+                        "+",
+                        ha="center",
+                        va="center",
+                        bbox=_layer_box(ORANGE, "circle,pad=0.15"),
+                    )
                 elif isinstance(part, tuple):
                     ax.text(0, height, part[0], ha="center", va="center", bbox=_layer_box(part[1]))
                 else:
@@ -972,12 +1199,14 @@ def _layer_arrow(ax, start, end, colour="black"):
 
 
 def by_depth(depths, gradients, likeness):
-    """Draw what a new stack of each depth does to gradients and to the difference between positions; bands reach over all seeds.
+    """Draw what a new stack of each depth does to gradients and to the difference between
+    positions; bands reach over all seeds.
 
     Args:
         depths: (depths,) numbers of layers.
         gradients: dict from a label to the (depths, seeds) gradient norms of the first layer.
-        likeness: dict from the same labels to the (depths, seeds) mean cosines between positions after the last layer.
+        likeness: dict from the same labels to the (depths, seeds) mean cosines between positions
+            after the last layer.
 
     Returns:
         the matplotlib figure.
@@ -986,17 +1215,27 @@ def by_depth(depths, gradients, likeness):
     colours = (GREY, PURPLE, ORANGE, GREEN, BLUE)
     for ax, groups in zip(axes, (gradients, likeness), strict=True):
         for (label, numbers), colour in zip(groups.items(), colours, strict=True):
-            ax.fill_between(depths, numbers.min(axis=1), numbers.max(axis=1), color=colour, alpha=0.2, linewidth=0)
+            ax.fill_between(
+                depths,
+                numbers.min(axis=1),
+                numbers.max(axis=1),
+                color=colour,
+                alpha=0.2,
+                linewidth=0,
+            )
             ax.plot(depths, np.median(numbers, axis=1), color=colour, label=label)
     axes[0].set(title="gradient norm of the first layer (log scale)", yscale="log")
-    axes[1].set(title="likeness of the positions after the last layer", ylim=(0, 1.04), xlabel="layers")
+    axes[1].set(
+        title="likeness of the positions after the last layer", ylim=(0, 1.04), xlabel="layers"
+    )
     axes[1].set_xticks([1, 4, 8, 12, 16, 20, 24])
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
 def losses_of_deep_stacks(curves, levels):
-    """Draw training losses, one thin line a seed, smoothed over twenty steps, and what knowing certain things is worth.
+    """Draw training losses, one thin line a seed, smoothed over twenty steps, and what knowing
+    certain things is worth.
 
     Args:
         curves: dict from a label to the (seeds, steps) losses.
@@ -1012,12 +1251,16 @@ def losses_of_deep_stacks(curves, levels):
         for seed, row in enumerate(losses):
             smooth = np.convolve(row, window, mode="valid")
             steps = np.arange(len(smooth)) + len(window)
-            ax.plot(steps, smooth, dashes, color=colour, linewidth=1.3, label=None if seed else label)
+            ax.plot(
+                steps, smooth, dashes, color=colour, linewidth=1.3, label=None if seed else label
+            )
     for (label, level), (place, side, end) in zip(
         levels.items(), ((steps[-1], "right", "bottom"), (steps[3], "left", "top")), strict=True
     ):
         ax.axhline(level, color="black", linewidth=1, linestyle="--", zorder=0)
-        ax.text(place, level + (0.02 if end == "bottom" else -0.03), label, ha=side, va=end, fontsize=9)
+        ax.text(
+            place, level + (0.02 if end == "bottom" else -0.03), label, ha=side, va=end, fontsize=9
+        )
     ax.set(xlabel="step", ylabel="loss", ylim=(0, 2.15), xlim=(20, steps[-1]))
     figure.legend(loc="outside lower center", ncols=2)
     return figure
@@ -1046,13 +1289,16 @@ def loss_of_confidence(probabilities, curves, lowest):
     Args:
         probabilities: (points,) of the right word.
         curves: dict from a label to the (points,) losses.
-        lowest: dict from the same labels to the (probability, loss) where the curve is lowest, or None.
+        lowest: dict from the same labels to the (probability, loss) where the curve is lowest, or
+            None.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(5.4, 2.7))
-    for (label, losses), style, colour in zip(curves.items(), ("--", "-"), (GREY, BLUE), strict=True):
+    for (label, losses), style, colour in zip(
+        curves.items(), ("--", "-"), (GREY, BLUE), strict=True
+    ):
         ax.plot(probabilities, losses, style, color=colour, label=label)
         if lowest[label]:
             ax.plot(*lowest[label], "o", color=colour, markersize=7, clip_on=False, zorder=3)
@@ -1087,7 +1333,8 @@ def beam_tree(levels, edges, chosen):
     """Draw the beginnings that a search compares, from left to right.
 
     Args:
-        levels: for each length the (name, text, place) of the beginnings of that length; place is the height in the picture.
+        levels: for each length the (name, text, place) of the beginnings of that length; place is
+            the height in the picture.
         edges: dict from (name, name) to the probability of that word.
         chosen: dict from a label to the names on its way, drawn in a colour each.
 
@@ -1104,9 +1351,23 @@ def beam_tree(levels, edges, chosen):
     for (start, end), probability in edges.items():
         colour = colours.get((start, end), GREY)
         (x0, y0), (x1, y1) = where[start], where[end]
-        ax.plot([x0, x1], [y0, y1], color=colour, linewidth=2.2 if (start, end) in colours else 1, zorder=1)
+        ax.plot(
+            [x0, x1],
+            [y0, y1],
+            color=colour,
+            linewidth=2.2 if (start, end) in colours else 1,
+            zorder=1,
+        )
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        ax.text((x0 + x1) / 2, (y0 + y1) / 2, f"{probability:.2f}", ha="center", va="center", fontsize=8, bbox=box)
+        ax.text(
+            (x0 + x1) / 2,
+            (y0 + y1) / 2,
+            f"{probability:.2f}",
+            ha="center",
+            va="center",
+            fontsize=8,
+            bbox=box,
+        )
     for x, level in enumerate(levels):
         for _, text, y in level:
             box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": GREY}
@@ -1132,9 +1393,23 @@ def learning_curve(training, validation, start):
     """
     figure, ax = plt.subplots(figsize=(5.4, 3.0))
     ax.axhline(start, color=GREY, linewidth=1, linestyle=":")
-    ax.text(training[-1][0], 0.9 * start, "every word equally likely", color=GREY, ha="right", va="top", fontsize=9)
+    ax.text(
+        training[-1][0],
+        0.9 * start,
+        "every word equally likely",
+        color=GREY,
+        ha="right",
+        va="top",
+        fontsize=9,
+    )
     ax.plot(*zip(*training, strict=True), color=BLUE, label="training, labels smoothed")
-    ax.plot(*zip(*validation, strict=True), "o-", color=ORANGE, markersize=4, label="validation, not smoothed")
+    ax.plot(
+        *zip(*validation, strict=True),
+        "o-",
+        color=ORANGE,
+        markersize=4,
+        label="validation, not smoothed",
+    )
     ax.set(xlabel="step", ylabel="loss of a word (log scale)", yscale="log", xlim=(0, None))
     low = min(loss for _, loss in validation)
     levels = [level for level in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5) if level > low / 2]
@@ -1175,7 +1450,8 @@ def recipe_dots(groups, baseline):
 
 
 def open_graph(weights, source, written, title, size):
-    """Draw the picture that is shown with a link to the book: its title, and an attention map of a sentence, in large letters.
+    """Draw the picture that is shown with a link to the book: its title, and an attention map of a
+    sentence, in large letters.
 
     Args:
         weights: (written words, source words), each row summing to 1.

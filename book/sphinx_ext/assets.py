@@ -1,12 +1,14 @@
 """What the book serves beside its pages: packages that its scripts use, and the trained translator.
 
-Small packages are kept in git, in `book/_static/vendor`. What is too large for that comes into `_build/static`: as an extension of
-Sphinx (`_config.yml` names it) this fills that folder before each build and adds it to the static files. Without a network a package
-that is not there yet is left out, and without a trained translator its model; the page that wants them then says so.
+Small packages are kept in git, in `book/_static/vendor`. What is too large for that comes into
+`_build/static`: as an extension of Sphinx (`_config.yml` names it) this fills that folder before
+each build and adds it to the static files. Without a network a package that is not there yet is
+left out, and without a trained translator its model; the page that wants them then says so.
 
-    python -m book.sphinx_ext.assets            fill `_build/static`, as a build does
-    python -m book.sphinx_ext.assets newest     say which versions npm has, with what is to be pinned here
-    python -m book.sphinx_ext.assets vendor     bring all packages to the versions that are pinned here
+    python -m book.sphinx_ext.assets            fill `_build/static`, as a build does python -m
+    book.sphinx_ext.assets newest     say which versions npm has, with what is to be pinned here
+    python -m book.sphinx_ext.assets vendor     bring all packages to the versions that are pinned
+    here
 """
 
 import base64
@@ -63,9 +65,30 @@ FETCHED = {  # folder below `vendor/` -> what it holds; too large for git
         folder="dist",
     ),
 }
-FONTS = ("AMS-Regular", "Calligraphic-Bold", "Calligraphic-Regular", "Fraktur-Bold", "Fraktur-Regular", "Main-Bold")
-FONTS += ("Main-Italic", "Main-Regular", "Math-BoldItalic", "Math-Italic", "Math-Regular", "SansSerif-Bold")
-FONTS += ("SansSerif-Italic", "SansSerif-Regular", "Script-Regular", "Size1-Regular", "Size2-Regular", "Size3-Regular")
+FONTS = (
+    "AMS-Regular",
+    "Calligraphic-Bold",
+    "Calligraphic-Regular",
+    "Fraktur-Bold",
+    "Fraktur-Regular",
+    "Main-Bold",
+)
+FONTS += (
+    "Main-Italic",
+    "Main-Regular",
+    "Math-BoldItalic",
+    "Math-Italic",
+    "Math-Regular",
+    "SansSerif-Bold",
+)
+FONTS += (
+    "SansSerif-Italic",
+    "SansSerif-Regular",
+    "Script-Regular",
+    "Size1-Regular",
+    "Size2-Regular",
+    "Size3-Regular",
+)
 FONTS += ("Size4-Regular", "Typewriter-Regular", "Vector-Bold", "Vector-Regular")
 KEPT = {  # the same, kept in git: the book is built without a network too
     "mathjax": Package(
@@ -74,7 +97,13 @@ KEPT = {  # the same, kept in git: the book is built without a network too
         "Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
         "Apache-2.0",
         (  # in parts: the file that has them all is half as large again, most of it a menu
-            *("startup.js", "core.js", "input/tex.js", "output/chtml.js", "output/chtml/fonts/tex.js"),
+            *(
+                "startup.js",
+                "core.js",
+                "input/tex.js",
+                "output/chtml.js",
+                "output/chtml/fonts/tex.js",
+            ),
             "a11y/assistive-mml.js",
             *(f"output/chtml/fonts/woff-v2/MathJax_{font}.woff" for font in FONTS),
             "output/chtml/fonts/woff-v2/MathJax_Zero.woff",
@@ -116,13 +145,17 @@ def fetch(package, folder):
         ValueError: if it is not the one that was pinned.
     """
     note = folder / "VERSION"
-    told = "\n".join([f"{package.name} {package.version}, {package.licence}", package.url, *package.files, ""])
+    told = "\n".join(
+        [f"{package.name} {package.version}, {package.licence}", package.url, *package.files, ""]
+    )
     if note.exists() and note.read_text() == told:
         return
     with urllib.request.urlopen(package.url, timeout=SECONDS) as answer:
         content = answer.read()
     if base64.b64encode(hashlib.sha512(content).digest()).decode() != package.sha512:
-        raise ValueError(f"{package.url} is not what was pinned: its SHA-512 is another; is the version right?")
+        raise ValueError(
+            f"{package.url} is not what was pinned: its SHA-512 is another; is the version right?"
+        )
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
@@ -174,10 +207,15 @@ def newest():
     """Return a line for each package: the pinned version, and the newest with its SHA-512."""
     lines = []
     for package in (FETCHED | KEPT).values():
-        with urllib.request.urlopen(f"https://registry.npmjs.org/{package.name}/latest", timeout=SECONDS) as answer:
+        with urllib.request.urlopen(
+            f"https://registry.npmjs.org/{package.name}/latest", timeout=SECONDS
+        ) as answer:
             about = json.load(answer)
         sha512 = about["dist"]["integrity"].removeprefix("sha512-")
-        lines.append(f"{package.name}: {package.version} is pinned, {about['version']} is the newest, {sha512}")
+        lines.append(
+            f"{package.name}: {package.version} is pinned, {about['version']} is the newest,"
+            f" {sha512}"
+        )
     return lines
 
 

@@ -1,11 +1,14 @@
-"""What stands around the pages of the book: their descriptions, the picture of a shared link, the course's version, how to cite it.
+"""What stands around the pages of the book: their descriptions, the picture of a shared link, the
+course's version, how to cite it.
 
-As an extension of Sphinx (`_config.yml` names it) this writes into the head of each page what search engines and those who show a
-shared link read there, and into its foot the version. A page describes itself in its front matter (`myst: html_meta: description:`);
-a notebook is described by its exercises. Addresses are absolute where `html: baseurl:` in `_config.yml` says where the book is
+As an extension of Sphinx (`_config.yml` names it) this writes into the head of each page what
+search engines and those who show a shared link read there, and into its foot the version. A page
+describes itself in its front matter (`myst: html_meta: description:`); a notebook is described by
+its exercises. Addresses are absolute where `html: baseurl:` in `_config.yml` says where the book is
 published, and otherwise relative to the page.
 
-`python -m book.sphinx_ext.frame` draws the picture of a shared link anew, and the icon for home screens.
+`python -m book.sphinx_ext.frame` draws the picture of a shared link anew, and the icon for home
+screens.
 """
 
 import html
@@ -27,16 +30,22 @@ FAVICON = STATIC / "favicon.svg"
 ICON, ICON_SIZE = "apple-touch-icon.png", 180  # of a home screen, which does not take `favicon.svg`
 PICTURE = "open-graph.png"
 PICTURE_SIZE = (1200, 630)  # pixels, as those who show links ask for it
-COLOURS = 128  # of the picture: the letters stay smooth, and the file is a third of what it would be
+COLOURS = (
+    128  # of the picture: the letters stay smooth, and the file is a third of what it would be
+)
 PICTURE_TEXT = (
-    "The title of the course beside an attention map: for each word of “il tuo gatto è un gatto adorabile”, "
-    "where a translator looked in “your cat is a lovely cat”."
+    "The title of the course beside an attention map: for each word of “il tuo gatto è un gatto"
+    " adorabile”, where a translator looked in “your cat is a lovely cat”."
 )
 SHORTEST, LONGEST = (
     120,
     160,
 )  # characters of a description: search engines pass over what is shorter, and cut off what is longer
-ENDINGS = (", and have each checked at once, with a hint where it is wrong.", ", and have each checked at once.", ".")
+ENDINGS = (
+    ", and have each checked at once, with a hint where it is wrong.",
+    ", and have each checked at once.",
+    ".",
+)
 
 FIRST_PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -53,14 +62,17 @@ FIRST_PAGE = """<!DOCTYPE html>
 
 def course_version():
     """Return the version that `pyproject.toml` gives the course."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "version"
+    ]
 
 
 def description_of(source):
     """Return what a page says of itself, in a sentence or two; None where it says nothing.
 
     Args:
-        source: path of the page's source: a `.md`, with or without front matter, or a released notebook.
+        source: path of the page's source: a `.md`, with or without front matter, or a released
+            notebook.
     """
     text = Path(source).read_text(encoding="utf-8")
     if Path(source).suffix == ".ipynb":
@@ -89,7 +101,9 @@ def setup(app):
     """Be an extension of Sphinx."""
     app.connect("config-inited", tell_version)
     app.connect("html-page-context", frame_page)
-    app.connect("build-finished", write_first_page, priority=400)  # before sphinx_external_toc writes a bare one
+    app.connect(
+        "build-finished", write_first_page, priority=400
+    )  # before sphinx_external_toc writes a bare one
     app.add_directive("how-to-cite", HowToCite)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -117,9 +131,15 @@ def frame_page(app, page_name, template_name, context, doctree):
     )
     tags = context.get("metatags") or ""
     tags += _meta_tags({name: told for name, told in card.items() if f'name="{name}"' not in tags})
-    context["metatags"] = f'{tags}    <link rel="apple-touch-icon" href="{path_to(f"_static/{ICON}", 1)}" />\n'
-    cite = path_to(CITING_PAGE).removesuffix("#") + "#how-to-cite"  # "#" alone where this is that page
-    context["theme_extra_footer"] = f'<p>Version {course_version()}. <a href="{cite}">How to cite</a></p>'
+    context["metatags"] = (
+        f'{tags}    <link rel="apple-touch-icon" href="{path_to(f"_static/{ICON}", 1)}" />\n'
+    )
+    cite = (
+        path_to(CITING_PAGE).removesuffix("#") + "#how-to-cite"
+    )  # "#" alone where this is that page
+    context["theme_extra_footer"] = (
+        f'<p>Version {course_version()}. <a href="{cite}">How to cite</a></p>'
+    )
 
 
 def link_card(title, description, *, book, kind, picture, base, address):
@@ -157,13 +177,16 @@ def _plain(title):
 def _meta_tags(card):
     """Write meta tags, one a line; Open Graph calls a name a property."""
     return "".join(
-        f'    <meta {"property" if name.startswith("og:") else "name"}="{name}" content="{html.escape(told)}" />\n'
+        f'    <meta {"property" if name.startswith("og:") else "name"}="{name}"'
+        f' content="{html.escape(told)}" />\n'
         for name, told in card.items()
     )
 
 
 def write_first_page(app, exception):
-    """Write the page at the top of the book's folder, which leads to the book's first page and says the same of itself."""
+    """Write the page at the top of the book's folder, which leads to the book's first page and says
+    the same of itself.
+    """
     root = app.config.root_doc
     if exception is not None or app.builder.name != "html" or root == "index":
         return
@@ -189,7 +212,10 @@ class HowToCite(SphinxDirective):
         given = yaml.safe_load(CITATION.read_text(encoding="utf-8"))
         authors = " and ".join(author["name"] for author in given["authors"])
         year = re.search(r"\d{4}", self.config.copyright)[0]
-        words = f"{authors[0].upper()}{authors[1:]} ({year}). {given['title']}. Version {given['version']}."
+        words = (
+            f"{authors[0].upper()}{authors[1:]} ({year}). {given['title']}. Version"
+            f" {given['version']}."
+        )
         entry = (
             "@software{attention_built_by_hand,\n"
             f"  author  = {{{{{authors}}}}},\n"
@@ -205,7 +231,8 @@ class HowToCite(SphinxDirective):
 def draw_picture(path=STATIC / PICTURE):
     """Draw the picture of a shared link: the course's title, and where a trained translator looked.
 
-    For each word that it wrote, that is the mean over the heads of its last layer, as the explorer of the first page shows it.
+    For each word that it wrote, that is the mean over the heads of its last layer, as the explorer
+    of the first page shows it.
     """
     import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -216,9 +243,13 @@ def draw_picture(path=STATIC / PICTURE):
 
     figures.use_house_style()
     given = measurements.load("first_translation")
-    weights = np.array(given["weights"])[:-1, -1].mean(axis=1)  # (written words, source words), without <eos>
+    weights = np.array(given["weights"])[:-1, -1].mean(
+        axis=1
+    )  # (written words, source words), without <eos>
     title = yaml.safe_load(CITATION.read_text(encoding="utf-8"))["title"]
-    figure = figures.open_graph(weights, given["source"], given["written"][:-1], title, PICTURE_SIZE)
+    figure = figures.open_graph(
+        weights, given["source"], given["written"][:-1], title, PICTURE_SIZE
+    )
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     pixels = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
@@ -226,18 +257,30 @@ def draw_picture(path=STATIC / PICTURE):
 
 
 def draw_icon(path=STATIC / ICON):
-    """Draw the squares of `favicon.svg` as pixels. The corners stay square: home screens round them themselves."""
+    """Draw the squares of `favicon.svg` as pixels. The corners stay square: home screens round them
+    themselves.
+    """
     from PIL import Image, ImageColor, ImageDraw
 
     svg = FAVICON.read_text(encoding="utf-8")
-    ground, *squares = [dict(re.findall(r'([a-z]+)="([^"]+)"', tag)) for tag in re.findall("<rect[^>]*>", svg)]
-    paper, ink = ImageColor.getrgb(ground["fill"]), ImageColor.getrgb(re.search('<g fill="([^"]+)"', svg)[1])
+    ground, *squares = [
+        dict(re.findall(r'([a-z]+)="([^"]+)"', tag)) for tag in re.findall("<rect[^>]*>", svg)
+    ]
+    paper, ink = (
+        ImageColor.getrgb(ground["fill"]),
+        ImageColor.getrgb(re.search('<g fill="([^"]+)"', svg)[1]),
+    )
     scale = 45  # large first, and then smaller: 180 is no multiple of 32
     icon = Image.new("RGB", (int(ground["width"]) * scale, int(ground["height"]) * scale), paper)
     for square in squares:
-        left, top, width, height = (int(square[name]) * scale for name in ("x", "y", "width", "height"))
+        left, top, width, height = (
+            int(square[name]) * scale for name in ("x", "y", "width", "height")
+        )
         opacity = float(square.get("opacity", 1))
-        colour = tuple(round(below + opacity * (above - below)) for below, above in zip(paper, ink, strict=True))
+        colour = tuple(
+            round(below + opacity * (above - below))
+            for below, above in zip(paper, ink, strict=True)
+        )
         ImageDraw.Draw(icon).rectangle((left, top, left + width - 1, top + height - 1), fill=colour)
     icon.resize((ICON_SIZE, ICON_SIZE), Image.Resampling.BOX).save(path, optimize=True)
 

@@ -1,13 +1,15 @@
-"""Where an exercise is done: the directives `open-notebook` and `get-course`, an extension of Sphinx.
+"""Where an exercise is done: the directives `open-notebook` and `get-course`, an extension of
+Sphinx.
 
 In a page, after the sentence that names the exercise:
 
     ```{open-notebook} ch04_attention
     ```
 
-It becomes a short paragraph with the command that opens a copy of the notebook, the copy's path, and a link to read it in the book. Where
-`_config.yml` says that the course is on GitHub (`repository`), links open it in Colab and in Binder too. `get-course`, on the first page,
-says how to get the course.
+It becomes a short paragraph with the command that opens a copy of the notebook, the copy's path,
+and a link to read it in the book. Where `_config.yml` says that the course is on GitHub
+(`repository`), links open it in Colab and in Binder too. `get-course`, on the first page, says how
+to get the course.
 """
 
 import re
@@ -50,8 +52,16 @@ class OpenNotebook(SphinxDirective):
         parts += [code(f"work/{stem}.ipynb"), text(". In the book you can ")]
         parts += [page_link("read it", path, self.env.docname), text(", but not run it.")]
         if links := links_elsewhere(path, *self.config.course_repository):
-            colab, binder = (nodes.reference("", words, refuri=address) for words, address in links.items())
-            parts += [text(" To run it without installing anything, "), colab, text(" or "), binder, text(".")]
+            colab, binder = (
+                nodes.reference("", words, refuri=address) for words, address in links.items()
+            )
+            parts += [
+                text(" To run it without installing anything, "),
+                colab,
+                text(" or "),
+                binder,
+                text("."),
+            ]
         return [nodes.paragraph("", "", *parts, classes=["open-notebook"])]
 
 
@@ -66,13 +76,20 @@ class GetCourse(SphinxDirective):
             if address
             else "# once: get the course's folder, as a zip or with git"
         )
-        lines = [get, "cd attention", "make lab    # the first time it sets everything up: one to five minutes"]
-        before = nodes.paragraph("", "On a computer with Python 3.11 or newer, git and make, in a terminal:")
+        lines = [
+            get,
+            "cd attention",
+            "make lab    # the first time it sets everything up: one to five minutes",
+        ]
+        before = nodes.paragraph(
+            "", "On a computer with Python 3.11 or newer, git and make, in a terminal:"
+        )
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
 
 
 def links_elsewhere(path, address, branch):
-    """Return the addresses that open a notebook on other people's machines, by what their links say; none without a place on GitHub.
+    """Return the addresses that open a notebook on other people's machines, by what their links
+    say; none without a place on GitHub.
 
     Args:
         path: of the notebook in the repository, without its ending.
@@ -83,7 +100,9 @@ def links_elsewhere(path, address, branch):
     name, branch, file = match[1], quote(branch), f"{path}.ipynb"
     return {
         "open it in Colab": f"https://colab.research.google.com/github/{name}/blob/{branch}/{file}",
-        "open it in Binder": f"https://mybinder.org/v2/gh/{name}/{quote(branch, safe='')}?labpath={quote(file, safe='')}",
+        "open it in Binder": (
+            f"https://mybinder.org/v2/gh/{name}/{quote(branch, safe='')}?labpath={quote(file, safe='')}"
+        ),
     }
 
 
@@ -95,7 +114,9 @@ def page_link(text, path, docname):
 
 def setup(app):
     """Be an extension of Sphinx."""
-    app.add_config_value("course_repository", lambda config: repository(), "env", types=[tuple, list])
+    app.add_config_value(
+        "course_repository", lambda config: repository(), "env", types=[tuple, list]
+    )
     app.add_directive("open-notebook", OpenNotebook)
     app.add_directive("get-course", GetCourse)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

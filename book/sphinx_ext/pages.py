@@ -1,9 +1,13 @@
-"""What every page is made of, where Sphinx and its theme would do otherwise; an extension of Sphinx (`_config.yml` names it).
+"""What every page is made of, where Sphinx and its theme would do otherwise; an extension of Sphinx
+(`_config.yml` names it).
 
-- A page loads MathJax only where it has mathematics. Sphinx would give it to the first page too, because chapters below it have formulas.
-- References are a list of items, for whoever listens to them. docutils gives them a role that is no longer used.
+- A page loads MathJax only where it has mathematics. Sphinx would give it to the first page too,
+  because chapters below it have formulas.
+- References are a list of items, for whoever listens to them. docutils gives them a role that is no
+  longer used.
 
-The templates in `book/_templates` leave out what the theme loads everywhere and this book does not use.
+The templates in `book/_templates` leave out what the theme loads everywhere and this book does not
+use.
 """
 
 from docutils import nodes
@@ -13,7 +17,9 @@ from docutils.writers.html5_polyglot import HTMLTranslator
 def setup(app):
     """Be an extension of Sphinx."""
     app.connect("html-page-context", leave_mathjax_out, priority=900)
-    app.add_node(nodes.citation, override=True, html=(begin_citation, HTMLTranslator.depart_citation))
+    app.add_node(
+        nodes.citation, override=True, html=(begin_citation, HTMLTranslator.depart_citation)
+    )
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

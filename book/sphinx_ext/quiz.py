@@ -1,4 +1,5 @@
-"""A question that a reader answers by opening one of its options: the directive `quiz`, an extension of Sphinx.
+"""A question that a reader answers by opening one of its options: the directive `quiz`, an
+extension of Sphinx.
 
 In a page, with explanations indented by two spaces, in as many paragraphs as they need:
 
@@ -11,8 +12,9 @@ In a page, with explanations indented by two spaces, in as many paragraphs as th
       Then all queries would share a total of 1, and a short sentence would get more of it.
     ```
 
-What stands before the first option belongs to the question. In HTML an option is a `details` element, so that a quiz works without a
-script, by keyboard, and on paper; other builders get a nested list. A quiz that is not well made is an error with its page and line.
+What stands before the first option belongs to the question. In HTML an option is a `details`
+element, so that a quiz works without a script, by keyboard, and on paper; other builders get a
+nested list. A quiz that is not well made is an error with its page and line.
 """
 
 import re
@@ -70,7 +72,8 @@ class QuizError(ValueError):
 
     Args:
         told: what is wrong.
-        start: index of the line in the directive's content; None stands for the directive's first line.
+        start: index of the line in the directive's content; None stands for the directive's first
+            line.
     """
 
     def __init__(self, told, start=None):
@@ -108,14 +111,18 @@ def read_options(lines):
 
 
 def check(options):
-    """Raise a QuizError unless these are three options or more, all explained, and one of them right."""
+    """Raise a QuizError unless these are three options or more, all explained, and one of them
+    right.
+    """
     for option in options:
         if not option.choice:
             raise QuizError("an option says nothing", option.start)
         if not "".join(option.explanation).strip():
             raise QuizError(f"the option '{option.choice}' has no explanation", option.start)
     if len(options) < FEWEST_OPTIONS:
-        raise QuizError(f"a quiz has at least {FEWEST_OPTIONS} options, this one has {len(options)}")
+        raise QuizError(
+            f"a quiz has at least {FEWEST_OPTIONS} options, this one has {len(options)}"
+        )
     right = sum(option.right for option in options)
     if right != 1:
         raise QuizError(f"a quiz has exactly one right option, this one has {right}")
@@ -168,7 +175,9 @@ class QuizDirective(SphinxDirective):
 
 
 class QuizAsList(SphinxPostTransform):
-    """Turns each quiz into a paragraph and a nested list, for builders that have nothing to unfold."""
+    """Turns each quiz into a paragraph and a nested list, for builders that have nothing to
+    unfold.
+    """
 
     default_priority = 900  # when references are resolved
 
@@ -181,7 +190,9 @@ class QuizAsList(SphinxPostTransform):
             for option in found.findall(quiz_option):
                 choice, *explanation = option.children
                 item = nodes.list_item("", nodes.paragraph("", "", *choice.children))
-                choices += nodes.list_item("", *item.children, nodes.bullet_list("", nodes.list_item("", *explanation)))
+                choices += nodes.list_item(
+                    "", *item.children, nodes.bullet_list("", nodes.list_item("", *explanation))
+                )
             question, *others = found.children
             before = [each for each in others if not isinstance(each, quiz_option)]
             asked = nodes.paragraph("", "", nodes.strong("", "", *question.children))

@@ -1,7 +1,9 @@
-"""Explorers in a notebook: a learner's function is called with what the explorer shows, and the explorer shows what it returns.
+"""Explorers in a notebook: a learner's function is called with what the explorer shows, and the
+explorer shows what it returns.
 
-What one can move in an explorer are its inputs, each a trait of the widget. When they have changed, `notebook.js` counts `asked` up, one
-question at a time. Python answers with `computed`, a dictionary of
+What one can move in an explorer are its inputs, each a trait of the widget. When they have changed,
+`notebook.js` counts `asked` up, one question at a time. Python answers with `computed`, a
+dictionary of
 
     number: the question that it answers,
     inputs: what the function was asked about,
@@ -32,8 +34,9 @@ class Driven(anywidget.AnyWidget):
     """An explorer that shows what a learner's function returns.
 
     Args:
-        ask: a function of the inputs, by name, that returns numbers by name: arrays, or anything that JSON can hold. It raises `Unfit`
-            where the learner's function gives it nothing to show.
+        ask: a function of the inputs, by name, that returns numbers by name: arrays, or anything
+            that JSON can hold. It raises `Unfit` where the learner's function gives it nothing to
+            show.
         yours: the name of the learner's function.
         fixed: what the explorer shows and nobody moves.
         inputs: where that starts which one can move.
@@ -48,20 +51,28 @@ class Driven(anywidget.AnyWidget):
 
     def __init__(self, ask, yours, fixed, **inputs):
         self._ask, self._inputs = ask, tuple(inputs)
-        super().__init__(yours=yours, fixed=fixed, computed={"number": 0, **answer(ask, inputs)}, **inputs)
+        super().__init__(
+            yours=yours, fixed=fixed, computed={"number": 0, **answer(ask, inputs)}, **inputs
+        )
         self.observe(self._answer, names=["asked", *inputs])
 
     def _answer(self, change):
         inputs = {name: getattr(self, name) for name in self._inputs}
-        # a message from the page changes several traits, each of which calls this; the function is called once
+        # a message from the page changes several traits, each of which calls this; the function is
+        # called once
         content = self.computed if inputs == self.computed["inputs"] else answer(self._ask, inputs)
         self.computed = {**content, "number": self.asked}
 
 
 def answer(ask, inputs):
-    """Ask with these inputs; return them with the numbers, or with the problem that a sentence describes."""
+    """Ask with these inputs; return them with the numbers, or with the problem that a sentence
+    describes.
+    """
     try:
-        return {"inputs": inputs, "numbers": {name: as_lists(found) for name, found in ask(**inputs).items()}}
+        return {
+            "inputs": inputs,
+            "numbers": {name: as_lists(found) for name, found in ask(**inputs).items()},
+        }
     except Unfit as problem:
         return {"inputs": inputs, "problem": str(problem)}
 
@@ -72,16 +83,24 @@ def as_lists(found):
 
 
 def drive(name, ask, function, inputs, fixed=None):
-    """Make an explorer whose numbers come from a learner's function; for the arguments see `Driven`."""
+    """Make an explorer whose numbers come from a learner's function; for the arguments see
+    `Driven`.
+    """
     return _widget_class(name, tuple(sorted(inputs)))(ask, name_of(function), fixed or {}, **inputs)
 
 
 @cache
 def _widget_class(name, inputs):
     traits = {key: traitlets.Any().tag(**MOVED) for key in inputs}
-    parts = [script(name).read_text(), (FOLDER / "notebook.js").read_text(), f'export default driven("{name}");\n']
+    parts = [
+        script(name).read_text(),
+        (FOLDER / "notebook.js").read_text(),
+        f'export default driven("{name}");\n',
+    ]
     style = (FOLDER / "explorers.css").read_text()
-    return type(f"{name.title()}Explorer", (Driven,), {"_esm": "\n".join(parts), "_css": style, **traits})
+    return type(
+        f"{name.title()}Explorer", (Driven,), {"_esm": "\n".join(parts), "_css": style, **traits}
+    )
 
 
 def name_of(function):
@@ -96,8 +115,8 @@ def called(function, *arguments, speaker=None, **options):
         speaker: whose name the sentence bears; the function's own by default.
 
     Raises:
-        Unfit: if it raises anything; the sentence holds the kind of error and its message. An interrupt counts: a loop without an end
-            leaves no other way out.
+        Unfit: if it raises anything; the sentence holds the kind of error and its message. An
+            interrupt counts: a loop without an end leaves no other way out.
     """
     try:
         return function(*arguments, **options)
@@ -118,7 +137,10 @@ def pair(found, function, names="output and weights"):
         Unfit: if it is not two.
     """
     if not isinstance(found, tuple | list) or len(found) != 2:
-        raise Unfit(f"Your {name_of(function)} returns {kind_of(found)}; it should return two arrays, {names}.")
+        raise Unfit(
+            f"Your {name_of(function)} returns {kind_of(found)}; it should return two arrays,"
+            f" {names}."
+        )
     return found
 
 
@@ -131,28 +153,42 @@ def numbers(found, shape, what, function):
         what: what it is called in a sentence.
 
     Raises:
-        Unfit: if it is no array of numbers, has another shape, or holds numbers that are not finite.
+        Unfit: if it is no array of numbers, has another shape, or holds numbers that are not
+            finite.
     """
     name = name_of(function)
     if hasattr(found, "detach"):  # a tensor
         found = found.detach().cpu()
-        found = (found.double() if found.is_floating_point() else found).numpy()  # NumPy has no bfloat16
+        found = (
+            found.double() if found.is_floating_point() else found
+        ).numpy()  # NumPy has no bfloat16
     try:
         array = np.asarray(found).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError) as error:
-        raise Unfit(f"Your {name} returns {kind_of(found)} as {what}, which is no array of numbers.") from error
-    if array.ndim != len(shape) or any(size not in (None, has) for size, has in zip(shape, array.shape, strict=True)):
-        raise Unfit(f"Your {name} returns {what} of shape {array.shape}; here it should be {shown_shape(shape)}.")
+        raise Unfit(
+            f"Your {name} returns {kind_of(found)} as {what}, which is no array of numbers."
+        ) from error
+    if array.ndim != len(shape) or any(
+        size not in (None, has) for size, has in zip(shape, array.shape, strict=True)
+    ):
+        raise Unfit(
+            f"Your {name} returns {what} of shape {array.shape}; here it should be"
+            f" {shown_shape(shape)}."
+        )
     if not np.isfinite(array).all():
         bad = array[~np.isfinite(array)]
-        raise Unfit(f"Your {name} returns {what} with {bad[0]} in {len(bad)} of {array.size} places.")
+        raise Unfit(
+            f"Your {name} returns {what} with {bad[0]} in {len(bad)} of {array.size} places."
+        )
     return array
 
 
 def kind_of(found):
     """Name the type of a result as a sentence does."""
     name = type(found).__name__
-    return "None" if found is None else f"{'an' if name[0] in 'aeion' else 'a'} {name}"  # an ndarray, an int
+    return (
+        "None" if found is None else f"{'an' if name[0] in 'aeion' else 'a'} {name}"
+    )  # an ndarray, an int
 
 
 def shown_shape(shape):

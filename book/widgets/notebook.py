@@ -1,6 +1,8 @@
-"""The explorers of a notebook: each shows what a learner's own function returns for what is set in it.
+"""The explorers of a notebook: each shows what a learner's own function returns for what is set in
+it.
 
-PyTorch, and the small models of two chapters, are imported where they are needed: the first notebooks do without.
+PyTorch, and the small models of two chapters, are imported where they are needed: the first
+notebooks do without.
 """
 
 from functools import cache
@@ -28,7 +30,11 @@ MASKED_IDS = [1, 4, 5, 6, 0]
 ROUNDING = 1e-6  # of gradients in float32: what is smaller counts as 0
 VOCABULARY = ["<pad>", "<bos>", "<eos>", "<unk>", "cats", "like", "dogs", "fish", "other"]
 LONGEST_SENTENCE = 6  # words that the explorer of chapter 1 shows
-READ = ("your cat is a lovely cat", "my old dog saw a bird today", "mouse the likes small again man")
+READ = (
+    "your cat is a lovely cat",
+    "my old dog saw a bird today",
+    "mouse the likes small again man",
+)
 LONGEST_TRANSLATION = 20
 
 
@@ -38,7 +44,8 @@ def explore_lookup(embed, one_hot=None, encode=None, sentence="cats like other c
     Args:
         embed: called with ids (seq_len,) and table (vocab_size, 3); returns (seq_len, 3).
         one_hot: called with ids (seq_len,) and vocab_size; returns (seq_len, vocab_size).
-        encode: called with a sentence and a vocabulary; returns (seq_len,). Without these two the explorer has its own.
+        encode: called with a sentence and a vocabulary; returns (seq_len,). Without these two the
+            explorer has its own.
         sentence: what it starts from.
     """
     vocabulary = {word: token_id for token_id, word in enumerate(VOCABULARY)}
@@ -46,12 +53,19 @@ def explore_lookup(embed, one_hot=None, encode=None, sentence="cats like other c
 
     def ask(sentence, table):
         words = sentence.split()[:LONGEST_SENTENCE]
-        token_ids = np.array([vocabulary.get(word, vocabulary["<unk>"]) for word in words], dtype=np.int64)
+        token_ids = np.array(
+            [vocabulary.get(word, vocabulary["<unk>"]) for word in words], dtype=np.int64
+        )
         found = {}
         if encode:
-            ids = numbers(called(encode, " ".join(words), dict(vocabulary)), (len(words),), "ids", encode)
+            ids = numbers(
+                called(encode, " ".join(words), dict(vocabulary)), (len(words),), "ids", encode
+            )
             if not np.isin(ids, np.arange(vocab_size)).all():
-                raise Unfit(f"Your {name_of(encode)} returns ids that are not in the vocabulary of {vocab_size} words.")
+                raise Unfit(
+                    f"Your {name_of(encode)} returns ids that are not in the vocabulary of"
+                    f" {vocab_size} words."
+                )
             token_ids = ids.astype(np.int64)
             found["ids"] = token_ids
         if one_hot:
@@ -61,8 +75,12 @@ def explore_lookup(embed, one_hot=None, encode=None, sentence="cats like other c
         vectors = called(embed, token_ids.copy(), np.array(table, dtype=np.float64))
         return {**found, "product": numbers(vectors, (len(words), 3), "embeddings", embed)}
 
-    table = np.random.default_rng(0).uniform(-1, 1, size=(vocab_size, 3)).round(1).tolist()  # the page's, too
-    return drive("lookup", ask, embed, {"sentence": sentence, "table": table}, {"vocabulary": vocabulary})
+    table = (
+        np.random.default_rng(0).uniform(-1, 1, size=(vocab_size, 3)).round(1).tolist()
+    )  # the page's, too
+    return drive(
+        "lookup", ask, embed, {"sentence": sentence, "table": table}, {"vocabulary": vocabulary}
+    )
 
 
 def explore_positions(sinusoidal_encoding, position=5, offset=3, d_model=64):
@@ -75,9 +93,13 @@ def explore_positions(sinusoidal_encoding, position=5, offset=3, d_model=64):
 
     def ask(position, offset, d_model, dial):
         shape = (POSITIONS, d_model)
-        table = numbers(called(sinusoidal_encoding, *shape), shape, "an encoding", sinusoidal_encoding)
+        table = numbers(
+            called(sinusoidal_encoding, *shape), shape, "an encoding", sinusoidal_encoding
+        )
         pairs = d_model // 2
-        shown = np.floor(np.arange(min(CLOCKS, pairs)) * (pairs - 1) / (min(CLOCKS, pairs) - 1) + 0.5).astype(int)
+        shown = np.floor(
+            np.arange(min(CLOCKS, pairs)) * (pairs - 1) / (min(CLOCKS, pairs) - 1) + 0.5
+        ).astype(int)
         chosen = shown[min(dial, len(shown) - 1)]
         return {
             "first": table[position],
@@ -91,13 +113,15 @@ def explore_positions(sinusoidal_encoding, position=5, offset=3, d_model=64):
 
 
 def explore_copying(additive_attention, seq_len=6, output=4):
-    """Show the copying of chapter 3: a trained machine that looks back through a learner's attention.
+    """Show the copying of chapter 3: a trained machine that looks back through a learner's
+    attention.
 
-    The first call trains it, and the one that has a single vector to look at, which takes some seconds.
+    The first call trains it, and the one that has a single vector to look at, which takes some
+    seconds.
 
     Args:
-        additive_attention: called with query (32,), keys (seq_len, 32), w_query and w_key (32, 16) and v (16,); returns context (32,) and
-            weights (seq_len,).
+        additive_attention: called with query (32,), keys (seq_len, 32), w_query and w_key (32, 16)
+            and v (16,); returns context (32,) and weights (seq_len,).
         seq_len: words of the sentence that are read at the start, from 1 to 20.
         output: the written word that is looked at, from 1.
     """
@@ -116,7 +140,11 @@ def explore_copying(additive_attention, seq_len=6, output=4):
         rows = []
 
         def context(query, keys):
-            arguments = query[0, 0].double().numpy(), keys[0].double().numpy(), *(each.copy() for each in projections)
+            arguments = (
+                query[0, 0].double().numpy(),
+                keys[0].double().numpy(),
+                *(each.copy() for each in projections),
+            )
             found = called(additive_attention, *arguments)
             found, weights = pair(found, additive_attention, "context and weights")
             rows.append(numbers(weights, (seq_len,), "weights", additive_attention))
@@ -132,27 +160,44 @@ def explore_copying(additive_attention, seq_len=6, output=4):
         "sentence": sentence[0].tolist(),
         "trained": copy_task.LONGEST_TRAINED,
         "sizes": [d_hidden],
-        "curves": {kind: [[copy_task.accuracy(machine, lengths)]] for kind, machine in machines.items()},
-        **{kind: [copy_task.replay(machine, copy_task.SENTENCE, decimals=9)] for kind, machine in machines.items()},
+        "curves": {
+            kind: [[copy_task.accuracy(machine, lengths)]] for kind, machine in machines.items()
+        },
+        **{
+            kind: [copy_task.replay(machine, copy_task.SENTENCE, decimals=9)]
+            for kind, machine in machines.items()
+        },
     }
-    return drive("copying", ask, additive_attention, {"seq_len": seq_len, "size": 0, "output": output}, fixed)
+    return drive(
+        "copying", ask, additive_attention, {"seq_len": seq_len, "size": 0, "output": output}, fixed
+    )
 
 
-def explore_attention(scaled_dot_product_attention, attention_scores=None, query=(1.6, 0.4), d_k=2, **state):
+def explore_attention(
+    scaled_dot_product_attention, attention_scores=None, query=(1.6, 0.4), d_k=2, **state
+):
     """Show the plane of chapter 4, with the weights and the output of a learner's attention.
 
     Args:
-        scaled_dot_product_attention: called with query (1, d_k), key (key_len, d_k) and value (key_len, 2); returns output (1, 2)
-            and weights (1, key_len).
-        attention_scores: called with query and key; returns scores (1, key_len). Without it the explorer has its own.
+        scaled_dot_product_attention: called with query (1, d_k), key (key_len, d_k) and value
+            (key_len, 2); returns output (1, 2) and weights (1, key_len).
+        attention_scores: called with query and key; returns scores (1, key_len). Without it the
+            explorer has its own.
         query, d_k: where the explorer starts; d_k is a power of two from 2 to 512.
-        state: `words`, `keys` and `values` of one's own, as many of each, the last two as points of the plane.
+        state: `words`, `keys` and `values` of one's own, as many of each, the last two as points of
+            the plane.
     """
     fixed = {**PLANE, **state}
 
     def ask(query, d_k):
-        arguments = widened([query], d_k), widened(fixed["keys"], d_k), np.array(fixed["values"], dtype=np.float64)
-        output, weights = pair(called(scaled_dot_product_attention, *arguments), scaled_dot_product_attention)
+        arguments = (
+            widened([query], d_k),
+            widened(fixed["keys"], d_k),
+            np.array(fixed["values"], dtype=np.float64),
+        )
+        output, weights = pair(
+            called(scaled_dot_product_attention, *arguments), scaled_dot_product_attention
+        )
         key_len = len(fixed["keys"])
         scores = {}
         if attention_scores:
@@ -169,7 +214,9 @@ def explore_attention(scaled_dot_product_attention, attention_scores=None, query
 
 
 def widened(vectors, d_k):
-    """Return vectors of the plane in d_k dimensions, stretched so that their dot products grow by sqrt(d_k / 2)."""
+    """Return vectors of the plane in d_k dimensions, stretched so that their dot products grow by
+    sqrt(d_k / 2).
+    """
     vectors = (d_k / 2) ** 0.25 * np.array(vectors, dtype=np.float64)
     return np.pad(vectors, [(0, 0), (0, d_k - 2)])
 
@@ -177,11 +224,12 @@ def widened(vectors, d_k):
 def explore_heads(MultiHeadAttention, gates=(1, 1, 1, 1)):
     """Show the heads of chapter 5: a learner's module with the parameters of a trained one.
 
-    A head's gate multiplies its columns of W^O, so that the learner's module itself does the rest. The first call trains the model,
-    which takes some seconds.
+    A head's gate multiplies its columns of W^O, so that the learner's module itself does the rest.
+    The first call trains the model, which takes some seconds.
 
     Args:
-        MultiHeadAttention: called with d_model and num_heads; its layers are w_q, w_k, w_v and w_o, and it returns output and weights.
+        MultiHeadAttention: called with d_model and num_heads; its layers are w_q, w_k, w_v and w_o,
+            and it returns output and weights.
         gates: how much of each of the four heads is let through at the start, from 0 to 1.
     """
     import torch
@@ -198,26 +246,38 @@ def explore_heads(MultiHeadAttention, gates=(1, 1, 1, 1)):
         parameters["w_o.weight"] *= torch.tensor(gates).repeat_interleave(d_model // num_heads)
         module = made(MultiHeadAttention, parameters, d_model, num_heads)
         with torch.no_grad():
-            found = called(module, *(x.float().clone() for _ in range(3)), speaker=MultiHeadAttention)
+            found = called(
+                module, *(x.float().clone() for _ in range(3)), speaker=MultiHeadAttention
+            )
         output, weights = pair(found, MultiHeadAttention)
         seq_len = x.shape[1]
         weights = numbers(weights, (1, num_heads, seq_len, seq_len), "weights", MultiHeadAttention)
         output = numbers(output, (1, seq_len, d_model), "an output", MultiHeadAttention)
         query = min(query, seq_len - 1)
-        logits = reader.output(torch.from_numpy(output[0, query])).view(len(four_questions.QUESTIONS), -1)
+        logits = reader.output(torch.from_numpy(output[0, query])).view(
+            len(four_questions.QUESTIONS), -1
+        )
         return {"maps": weights[0, :, query], "logits": logits.numpy()}
 
     inputs = {"sentence": 0, "query": 2, "gates": list(gates)}
-    return drive("heads", ask, MultiHeadAttention, inputs, four_questions.explorer_state(reader, READ, decimals=9))
+    return drive(
+        "heads",
+        ask,
+        MultiHeadAttention,
+        inputs,
+        four_questions.explorer_state(reader, READ, decimals=9),
+    )
 
 
 def explore_masks(masked_attention, causal_mask=None, padding_mask=None, decoder_mask=None):
-    """Show the masks of chapter 6: the weights of a learner's attention, and what moves what, by its gradients.
+    """Show the masks of chapter 6: the weights of a learner's attention, and what moves what, by
+    its gradients.
 
     Args:
-        masked_attention: called with query, key, value (1, 1, seq_len, 2) and mask (1, 1, seq_len, seq_len); returns output and weights.
-        causal_mask, padding_mask, decoder_mask: the learner's, for the masks "causal", "padding" and "both"; without them the
-            explorer has its own.
+        masked_attention: called with query, key, value (1, 1, seq_len, 2) and mask (1, 1, seq_len,
+            seq_len); returns output and weights.
+        causal_mask, padding_mask, decoder_mask: the learner's, for the masks "causal", "padding"
+            and "both"; without them the explorer has its own.
     """
     import torch
 
@@ -235,16 +295,29 @@ def explore_masks(masked_attention, causal_mask=None, padding_mask=None, decoder
         mask = torch.tensor([[mask]]) if maker is None else permissions(maker, argument, seq_len)
 
         def attend(x):
-            found = called(masked_attention, *(x[None, None] @ matrix for matrix in projections), mask.clone())
+            found = called(
+                masked_attention, *(x[None, None] @ matrix for matrix in projections), mask.clone()
+            )
             return pair(found, masked_attention)
 
         x = torch.tensor(MASKED["x"], requires_grad=True)
         output, weights = attend(x)
         weights = numbers(weights, (1, 1, seq_len, seq_len), "weights", masked_attention)[0, 0]
         numbers(output, (1, 1, seq_len, 2), "an output", masked_attention)
-        slopes = called(torch.autograd.functional.jacobian, lambda x: attend(x)[0][0, 0], x, speaker=masked_attention)
-        sizes = numbers(slopes.square().sum((1, 3)).sqrt(), (seq_len, seq_len), "gradients", masked_attention)
-        return {"mask": mask[0, 0].tolist(), "weights": weights, "gradients": np.where(sizes < ROUNDING, 0, sizes)}
+        slopes = called(
+            torch.autograd.functional.jacobian,
+            lambda x: attend(x)[0][0, 0],
+            x,
+            speaker=masked_attention,
+        )
+        sizes = numbers(
+            slopes.square().sum((1, 3)).sqrt(), (seq_len, seq_len), "gradients", masked_attention
+        )
+        return {
+            "mask": mask[0, 0].tolist(),
+            "weights": weights,
+            "gradients": np.where(sizes < ROUNDING, 0, sizes),
+        }
 
     inputs = {"preset": "none", "mask": [[True] * seq_len] * seq_len}
     return drive("masking", ask, masked_attention, inputs, MASKED)
@@ -268,7 +341,8 @@ def permissions(maker, argument, seq_len):
     except RuntimeError as error:
         seen = tuple(mask.shape)
         raise Unfit(
-            f"Your {name_of(maker)} returns a mask of shape {seen}, which does not broadcast to {shape}."
+            f"Your {name_of(maker)} returns a mask of shape {seen}, which does not broadcast to"
+            f" {shape}."
         ) from error
 
 
@@ -293,12 +367,14 @@ def explore_layer_norm(LayerNorm, x=(1, 9, 7, 7)):
 
 
 def explore_decoding(greedy_decode):
-    """Show the decoding of chapter 8 step by step: what a learner's function writes with a small trained translator.
+    """Show the decoding of chapter 8 step by step: what a learner's function writes with a small
+    trained translator.
 
     The first call trains the translator, which takes some seconds.
 
     Args:
-        greedy_decode: called with the model, src (1, src_len) and max_len; returns (1, out_len) int64, `<bos>` first.
+        greedy_decode: called with the model, src (1, src_len) and max_len; returns (1, out_len)
+            int64, `<bos>` first.
     """
     import torch
 
@@ -308,16 +384,29 @@ def explore_decoding(greedy_decode):
     texts = list(toy_translation.KEPT_BACK)
 
     def ask(sentence):
-        found = called(greedy_decode, translator.model, translator.source(texts[sentence]), max_len=LONGEST_TRANSLATION)
+        found = called(
+            greedy_decode,
+            translator.model,
+            translator.source(texts[sentence]),
+            max_len=LONGEST_TRANSLATION,
+        )
         ids = numbers(found, (1, None), "ids", greedy_decode)
         name = name_of(greedy_decode)
         if ids.shape[1] > LONGEST_TRANSLATION:
-            raise Unfit(f"Your {name} returns {ids.shape[1]} ids, although max_len is {LONGEST_TRANSLATION}.")
+            raise Unfit(
+                f"Your {name} returns {ids.shape[1]} ids, although max_len is"
+                f" {LONGEST_TRANSLATION}."
+            )
         if ids.shape[1] < 2:
             raise Unfit(f"Your {name} returns {ids.shape[1]} ids: no word behind <bos>.")
         if not np.isin(ids, np.arange(len(translator.italian))).all():
-            raise Unfit(f"Your {name} returns ids that are not in the vocabulary of {len(translator.italian)} words.")
-        return toy_translation.noted_steps(translator, texts[sentence], torch.from_numpy(ids).long())
+            raise Unfit(
+                f"Your {name} returns ids that are not in the vocabulary of"
+                f" {len(translator.italian)} words."
+            )
+        return toy_translation.noted_steps(
+            translator, texts[sentence], torch.from_numpy(ids).long()
+        )
 
     sentences = [toy_translation.decoding_steps(translator, text) for text in texts]
     fixed = {"sentences": sentences, "vocabulary": list(translator.italian)}
@@ -325,14 +414,16 @@ def explore_decoding(greedy_decode):
 
 
 def explore_beam(beam_search, sentence=0, beam_size=2, length_penalty=0.6):
-    """Show the search of chapter 9: the beginnings that a learner's search keeps alive, with a small translator that is not done learning.
+    """Show the search of chapter 9: the beginnings that a learner's search keeps alive, with a
+    small translator that is not done learning.
 
     The first call trains the translator, which takes some seconds.
 
     Args:
-        beam_search: called with `step_log_probs`, and by name with `bos_id`, `eos_id`, `beam_size`, `max_len` and `length_penalty`;
-            returns a list of ids.
-        sentence, beam_size, length_penalty: where the explorer starts; `sentence` is a number from 0.
+        beam_search: called with `step_log_probs`, and by name with `bos_id`, `eos_id`, `beam_size`,
+            `max_len` and `length_penalty`; returns a list of ids.
+        sentence, beam_size, length_penalty: where the explorer starts; `sentence` is a number
+            from 0.
     """
     from book.experiments import unsure_translator as unsure
     from book.widgets.searching import watched
@@ -342,11 +433,21 @@ def explore_beam(beam_search, sentence=0, beam_size=2, length_penalty=0.6):
     models = [unsure.next_words(translator, text) for text in unsure.SENTENCES]
 
     def ask(sentence, beam_size, length_penalty):
-        settings = {"beam_size": beam_size, "max_len": unsure.MAX_LEN, "length_penalty": length_penalty}
+        settings = {
+            "beam_size": beam_size,
+            "max_len": unsure.MAX_LEN,
+            "length_penalty": length_penalty,
+        }
         return watched(beam_search, models[sentence], len(translator.italian), **settings)
 
     inputs = {"sentence": sentence, "beam_size": beam_size, "length_penalty": length_penalty}
-    return drive("beam", ask, beam_search, inputs, unsure.explorer_state(translator, ch09_training.beam_search))
+    return drive(
+        "beam",
+        ask,
+        beam_search,
+        inputs,
+        unsure.explorer_state(translator, ch09_training.beam_search),
+    )
 
 
 def made(module_class, parameters, *arguments, **options):
@@ -371,7 +472,10 @@ def trained_copiers():
     from book.experiments.undisturbed import undisturbed
 
     with undisturbed():
-        return {kind: copy_task.train(32, kind == "attention", seed=0) for kind in ("vector", "attention")}
+        return {
+            kind: copy_task.train(32, kind == "attention", seed=0)
+            for kind in ("vector", "attention")
+        }
 
 
 @cache

@@ -1,4 +1,6 @@
-"""Train a translator, translate with it, and measure how well: `python -m solutions.translator train | translate | evaluate`."""
+"""Train a translator, translate with it, and measure how well: `python -m solutions.translator
+train | translate | evaluate`.
+"""
 
 import argparse
 import dataclasses
@@ -37,12 +39,18 @@ def main(arguments=None):
     options = parser().parse_args(arguments)
     options.arguments = arguments
     try:
-        return {"train": train, "translate": translate, "evaluate": evaluate}[options.command](options) or 0
+        return {"train": train, "translate": translate, "evaluate": evaluate}[options.command](
+            options
+        ) or 0
     except (CheckpointError, RunError, TrainingError, ValueError) as error:
         print(f"translator: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("translator: stopped; run the same command again, and it goes on at the last checkpoint", file=sys.stderr)
+        print(
+            "translator: stopped; run the same command again, and it goes on at the last"
+            " checkpoint",
+            file=sys.stderr,
+        )
         return 130
 
 
@@ -50,44 +58,76 @@ def parser():
     """Return the commands and their options."""
     made = argparse.ArgumentParser(prog="python -m solutions.translator", description=__doc__)
     commands = made.add_subparsers(dest="command", required=True)
-    add = commands.add_parser("train", help="train a translator; run again, it goes on where it was")
-    add.add_argument("--preset", choices=PRESETS, help="small, for the course's corpus, unless there is --source")
+    add = commands.add_parser(
+        "train", help="train a translator; run again, it goes on where it was"
+    )
+    add.add_argument(
+        "--preset", choices=PRESETS, help="small, for the course's corpus, unless there is --source"
+    )
     add_text(add, "")
     add_text(add, "validation-")
-    add.add_argument("--vocab", type=int, help="size of a joint byte-pair encoding; 0 for whole words")
+    add.add_argument(
+        "--vocab", type=int, help="size of a joint byte-pair encoding; 0 for whole words"
+    )
     add.add_argument("--max-words", type=int, default=80, help="longer sentences are left out")
-    add.add_argument("--model", help="a file with a class Transformer of your own; see `python -m autograder export`")
-    add.add_argument("--threads", type=int, help="of this process; as many as there are cores, if nothing is said")
+    add.add_argument(
+        "--model",
+        help="a file with a class Transformer of your own; see `python -m autograder export`",
+    )
+    add.add_argument(
+        "--threads",
+        type=int,
+        help="of this process; as many as there are cores, if nothing is said",
+    )
     for field in (*dataclasses.fields(Shape), *dataclasses.fields(Settings)):
         add.add_argument(
-            f"--{field.name.replace('_', '-')}", type=reader_of(field), metavar="X", help=f"instead of {field.default}"
+            f"--{field.name.replace('_', '-')}",
+            type=reader_of(field),
+            metavar="X",
+            help=f"instead of {field.default}",
         )
-    translating = commands.add_parser("translate", help="translate sentences, or the lines of a pipe")
+    translating = commands.add_parser(
+        "translate", help="translate sentences, or the lines of a pipe"
+    )
     translating.add_argument("sentences", nargs="*")
     translating.add_argument(
-        "--attention", metavar="FILE.svg", help="draw where the model looked while it wrote the first one"
+        "--attention",
+        metavar="FILE.svg",
+        help="draw where the model looked while it wrote the first one",
     )
     evaluating = commands.add_parser("evaluate", help="BLEU, chrF and exact matches")
     add_text(evaluating, "")
     evaluating.add_argument(
-        "--record", type=Path, metavar="FILE.json", help="keep the scores there, greedy and with a beam of 5"
+        "--record",
+        type=Path,
+        metavar="FILE.json",
+        help="keep the scores there, greedy and with a beam of 5",
     )
     evaluating.add_argument("--name", help="with --record: of the text and its languages")
     evaluating.add_argument(
-        "--remark", help="with --record: what a reader must know, such as how many settings were tried"
+        "--remark",
+        help="with --record: what a reader must know, such as how many settings were tried",
     )
-    evaluating.add_argument("--samples", action="store_true", help="with --record: a few translations too")
+    evaluating.add_argument(
+        "--samples", action="store_true", help="with --record: a few translations too"
+    )
     for each in (translating, evaluating):
-        each.add_argument("--beam", type=int, default=1, help="hypotheses of beam search; 1 is greedy")
+        each.add_argument(
+            "--beam", type=int, default=1, help="hypotheses of beam search; 1 is greedy"
+        )
     for each in (add, translating, evaluating):
-        each.add_argument("--into", "--from", dest="folder", type=Path, default=FOLDER, help="folder of the run")
+        each.add_argument(
+            "--into", "--from", dest="folder", type=Path, default=FOLDER, help="folder of the run"
+        )
     return made
 
 
 def add_text(command, prefix):
     """Add the options that name a parallel text."""
     command.add_argument(
-        f"--{prefix}source", metavar="FILE", help="one sentence a line, or source, tab, target; plain or gzipped"
+        f"--{prefix}source",
+        metavar="FILE",
+        help="one sentence a line, or source, tab, target; plain or gzipped",
     )
     command.add_argument(f"--{prefix}target", metavar="FILE", help="its translations, line by line")
 
@@ -115,7 +155,13 @@ def train(options):
         preset = {name: value for name, value in preset.items() if name != "minutes"}
     chosen = preset | given
     shape, settings = (
-        kind(**{field.name: chosen[field.name] for field in dataclasses.fields(kind) if field.name in chosen})
+        kind(
+            **{
+                field.name: chosen[field.name]
+                for field in dataclasses.fields(kind)
+                if field.name in chosen
+            }
+        )
         for kind in (Shape, Settings)
     )
     if options.threads:
@@ -126,27 +172,44 @@ def train(options):
     tell = print if team.rank == 0 else lambda *_, **__: None
     pairs, validation = texts(options, tell)
     training = prepare(
-        options.folder, pairs, validation, shape, settings, chosen.get("vocab") or None, options.model, team
+        options.folder,
+        pairs,
+        validation,
+        shape,
+        settings,
+        chosen.get("vocab") or None,
+        options.model,
+        team,
     )
     if team.rank == 0 and not training.has_begun():
         records.note_command(options.folder, options.arguments)
     weights = sum(parameter.numel() for parameter in training.model.parameters())
     tell(
-        f"{len(pairs):,} pairs, {weights:,} weights, {training.device}, {torch.get_num_threads()} threads: {options.folder}",
+        f"{len(pairs):,} pairs, {weights:,} weights, {training.device}, {torch.get_num_threads()}"
+        f" threads: {options.folder}",
         file=sys.stderr,
     )
     loss = training.run()
     team.part()
-    tell(f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}", file=sys.stderr)
+    tell(
+        f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}",
+        file=sys.stderr,
+    )
     if team.rank == 0 and not options.source:
         report_splits(FinishedRun(options.folder))
 
 
 def known(precision):
-    """Return the precision of matrix products: "auto" is bfloat16 where the processor has instructions for it."""
+    """Return the precision of matrix products: "auto" is bfloat16 where the processor has
+    instructions for it.
+    """
     if precision != "auto":
         return precision
-    fast = torch.cuda.is_bf16_supported() if torch.cuda.is_available() else torch.cpu._is_avx512_bf16_supported()
+    fast = (
+        torch.cuda.is_bf16_supported()
+        if torch.cuda.is_available()
+        else torch.cpu._is_avx512_bf16_supported()
+    )
     return "bfloat16" if fast else "float32"
 
 
@@ -162,7 +225,8 @@ def texts(options, tell):
     held_out = min(1000, len(pairs) // 20)
     if not held_out:
         raise RunError(
-            f"{len(pairs)} pairs are too few to hold any out for validation; name some with --validation-source"
+            f"{len(pairs)} pairs are too few to hold any out for validation; name some with"
+            " --validation-source"
         )
     return pairs[held_out:], pairs[:held_out]
 
@@ -177,7 +241,9 @@ def report_splits(run):
 
 
 def translate(options):
-    """Translate what was said, or what comes through the pipe; the translations alone go to stdout."""
+    """Translate what was said, or what comes through the pipe; the translations alone go to
+    stdout.
+    """
     run = FinishedRun(options.folder)
     if not options.sentences and sys.stdin.isatty():
         raise RunError('say what to translate: translate "your cat is a lovely cat"')
@@ -203,12 +269,20 @@ def evaluate(options):
         return
     sources, references = zip(*read_pairs(options.source, options.target), strict=True)
     if options.record:
-        entry = records.record(run, options.name or options.source, sources, references, options.samples)
+        entry = records.record(
+            run, options.name or options.source, sources, references, options.samples
+        )
         records.add(options.record, entry | ({"remark": options.remark} if options.remark else {}))
-        print(f"BLEU {entry['bleu_greedy']} greedy, {entry['bleu_beam_5']} with a beam of 5: {options.record}")
+        print(
+            f"BLEU {entry['bleu_greedy']} greedy, {entry['bleu_beam_5']} with a beam of 5:"
+            f" {options.record}"
+        )
         return
     translations = run.translate(sources, options.beam)
-    print(f"BLEU {evaluation.bleu(translations, references)}\nchrF {evaluation.chrf(translations, references)}")
+    print(
+        f"BLEU {evaluation.bleu(translations, references)}\nchrF"
+        f" {evaluation.chrf(translations, references)}"
+    )
 
 
 if __name__ == "__main__":

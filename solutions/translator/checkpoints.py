@@ -1,4 +1,6 @@
-"""Everything that a training needs in order to go on as if nothing had happened, in one file, written whole or not at all."""
+"""Everything that a training needs in order to go on as if nothing had happened, in one file,
+written whole or not at all.
+"""
 
 import json
 import os
@@ -10,11 +12,14 @@ from safetensors.torch import save_file
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be read, does not fit, or could not be written; the message says what to do."""
+    """A checkpoint cannot be read, does not fit, or could not be written; the message says what to
+    do.
+    """
 
 
 def save(path, tensors, about):
-    """Write tensors and what is to be known of them; until all is on the disk, the file that was there stays.
+    """Write tensors and what is to be known of them; until all is on the disk, the file that was
+    there stays.
 
     Args:
         path: of the file.
@@ -50,18 +55,26 @@ def load(path, device="cpu"):
         CheckpointError: if there is no such file, or it is damaged.
     """
     if not Path(path).exists():
-        raise CheckpointError(f"there is no checkpoint {path}; `python -m solutions.translator train` makes one")
+        raise CheckpointError(
+            f"there is no checkpoint {path}; `python -m solutions.translator train` makes one"
+        )
     try:
         with safe_open(path, framework="pt", device=str(device)) as file:
             about = json.loads(file.metadata()["about"])
             return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
     except (SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
-        raise CheckpointError(f"{path} is no checkpoint of this course, or a damaged one: {error}") from None
+        raise CheckpointError(
+            f"{path} is no checkpoint of this course, or a damaged one: {error}"
+        ) from None
 
 
 def part(tensors, prefix):
     """Return the tensors whose names begin so, without the beginning."""
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }
 
 
 def weights_of(model):
@@ -76,11 +89,14 @@ def put_weights(model, tensors, path):
         CheckpointError: if they are another model's.
     """
     own, kept = dict(model.named_parameters()), part(tensors, "model.")
-    wrong = sorted(own.keys() ^ kept.keys()) or [name for name in own if own[name].shape != kept[name].shape]
+    wrong = sorted(own.keys() ^ kept.keys()) or [
+        name for name in own if own[name].shape != kept[name].shape
+    ]
     if wrong:
         raise CheckpointError(
-            f"{path} is a checkpoint of another model (they differ in {', '.join(wrong[:3])}{', ...' if len(wrong) > 3 else ''}); "
-            "give the settings that it was trained with, or another folder with --into"
+            f"{path} is a checkpoint of another model (they differ in"
+            f" {', '.join(wrong[:3])}{', ...' if len(wrong) > 3 else ''}); give the settings that"
+            " it was trained with, or another folder with --into"
         )
     with torch.no_grad():
         for name, parameter in own.items():
@@ -103,7 +119,9 @@ def put_optimizer_tensors(model, optimizer, tensors):
     for name, parameter in model.named_parameters():
         state = {key: value for key, value in part(kept, f"{name}.").items() if "." not in key}
         if state:
-            optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}
+            optimizer.state[parameter] = {
+                key: value.to(parameter.device) for key, value in state.items()
+            }
 
 
 def random_tensors():

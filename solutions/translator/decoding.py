@@ -1,7 +1,8 @@
-"""Translate many sentences at once: greedy or beam search, with the cache of `solutions.translator.model` where the model has one.
+"""Translate many sentences at once: greedy or beam search, with the cache of
+`solutions.translator.model` where the model has one.
 
-A learner's own Transformer has `encode`, `decode` and `generator` only; then every further word reads the whole target again, and the
-result is the same.
+A learner's own Transformer has `encode`, `decode` and `generator` only; then every further word
+reads the whole target again, and the result is the same.
 """
 
 import contextlib
@@ -56,7 +57,9 @@ def evaluating(model):
 
 
 class Uncached:
-    """Says which word comes next by reading the whole target again, for a model that has no cache."""
+    """Says which word comes next by reading the whole target again, for a model that has no
+    cache.
+    """
 
     def __init__(self, model, src):
         self.model, self.src, self.memory = model, src, model.encode(src)
@@ -122,10 +125,12 @@ def greedy(model, src, max_len):
 
 
 def beam(model, src, beam_size, max_len, length_penalty=0.6):
-    """Follow several hypotheses of each sentence, by the rule of `beam_search` in chapter 9, for a whole batch.
+    """Follow several hypotheses of each sentence, by the rule of `beam_search` in chapter 9, for a
+    whole batch.
 
-    It ends earlier than that rule says, but only where the result is certain: a hypothesis's log-probability never rises, so none that
-    lives can overtake the best finished one once even its largest possible score is smaller.
+    It ends earlier than that rule says, but only where the result is certain: a hypothesis's
+    log-probability never rises, so none that lives can overtake the best finished one once even its
+    largest possible score is smaller.
 
     Args:
         src: (batch, src_len) int64.
@@ -144,29 +149,47 @@ def beam(model, src, beam_size, max_len, length_penalty=0.6):
     best = [(-float("inf"), [])] * batch
     over = torch.zeros(batch, dtype=torch.bool)
     for length in range(1, max_len):  # words after this step, <eos> counted
-        scores = torch.log_softmax(next_word.advance(ids).float(), dim=-1).view(batch, beam_size, -1)
+        scores = torch.log_softmax(next_word.advance(ids).float(), dim=-1).view(
+            batch, beam_size, -1
+        )
         vocab_size = scores.shape[-1]
-        ranked, places = (log_probs[:, :, None] + scores).flatten(1).topk(min(2 * beam_size, beam_size * vocab_size))
+        ranked, places = (
+            (log_probs[:, :, None] + scores)
+            .flatten(1)
+            .topk(min(2 * beam_size, beam_size * vocab_size))
+        )
         parents, words = places // vocab_size, places % vocab_size  # (batch, 2 * beam_size)
         ends = (words == EOS) & ranked.isfinite()
         live_before = ((words != EOS) & ranked.isfinite()).long().cumsum(dim=1)
-        reached = live_before <= beam_size  # further candidates are not looked at: the beam is full before them
+        reached = (
+            live_before <= beam_size
+        )  # further candidates are not looked at: the beam is full before them
         reached[:, 1:] &= live_before[:, :-1] < beam_size
         for row, place in (ends & reached).nonzero().tolist():
             score = float(ranked[row, place]) / normaliser(length, length_penalty)
             if not over[row] and score > best[row][0]:
                 best[row] = (score, written[row, parents[row, place]].tolist())
         ranked = ranked.masked_fill(words == EOS, -torch.inf)
-        log_probs, kept = ranked.topk(beam_size) if ranked.shape[1] >= beam_size else padded_topk(ranked, beam_size)
+        log_probs, kept = (
+            ranked.topk(beam_size)
+            if ranked.shape[1] >= beam_size
+            else padded_topk(ranked, beam_size)
+        )
         parents, words = parents.gather(1, kept), words.gather(1, kept)
         written = torch.cat(
-            [written.gather(1, parents[:, :, None].expand(-1, -1, written.shape[2])), words[:, :, None]], 2
+            [
+                written.gather(1, parents[:, :, None].expand(-1, -1, written.shape[2])),
+                words[:, :, None],
+            ],
+            2,
         )
         largest = log_probs[:, 0] / normaliser(max_len - 1, length_penalty)
         over |= torch.tensor([each[0] for each in best]) >= largest.cpu()
         if over.all():
             break
-        next_word.choose_written((parents + beam_size * torch.arange(batch, device=device)[:, None]).flatten())
+        next_word.choose_written(
+            (parents + beam_size * torch.arange(batch, device=device)[:, None]).flatten()
+        )
         ids = words.flatten()
     return [
         words if score > -float("inf") else best_living(written[row], log_probs[row])
@@ -188,7 +211,8 @@ def best_living(written, log_probs):
 
 
 def normaliser(length, length_penalty):
-    """Return what a hypothesis's log-probability is divided by (Wu et al. 2016): without it, short ones would win.
+    """Return what a hypothesis's log-probability is divided by (Wu et al. 2016): without it, short
+    ones would win.
 
     Args:
         length: words, `<eos>` counted.

@@ -1,9 +1,10 @@
 """A trained translator as files that a browser can run: two ONNX graphs and the words.
 
-`encoder.onnx` reads the source once; `step.onnx` says, for what has been written so far, how likely each next word is and where every
-head of the cross-attention looked. Greedy decoding between the two is a loop of a few lines, in any language. `words.json` holds the
-vocabularies, where a word's place in the list is its id, and how long a translation may get: `factor` ids for each of the source and
-`extra` more, `<bos>` counted.
+`encoder.onnx` reads the source once; `step.onnx` says, for what has been written so far, how likely
+each next word is and where every head of the cross-attention looked. Greedy decoding between the
+two is a loop of a few lines, in any language. `words.json` holds the vocabularies, where a word's
+place in the list is its id, and how long a translation may get: `factor` ids for each of the source
+and `extra` more, `<bos>` counted.
 
     python -m solutions.translator.export_onnx --from work/translator --into some/folder
 """
@@ -37,7 +38,8 @@ class Encoder(nn.Module):
 
 
 class Step(nn.Module):
-    """Say what comes next: tgt (1, tgt_len) int64, memory, src -> logits (tgt_vocab_size,), weights (layers, heads, src_len).
+    """Say what comes next: tgt (1, tgt_len) int64, memory, src -> logits (tgt_vocab_size,), weights
+    (layers, heads, src_len).
 
     Args:
         model: a contract's Transformer whose attention modules take `need_weights`.
@@ -72,11 +74,15 @@ def export(run, folder):
         folder: gets the three files.
 
     Raises:
-        ValueError: if the run has byte pairs, which a page would have to take apart as `tokenizers` does.
+        ValueError: if the run has byte pairs, which a page would have to take apart as `tokenizers`
+            does.
         RunError: if it has a model of somebody's own.
     """
     if run.source.kind != "words":
-        raise ValueError("a page can show a translator of whole words; this one has byte pairs: train with --vocab 0")
+        raise ValueError(
+            "a page can show a translator of whole words; this one has byte pairs: train with"
+            " --vocab 0"
+        )
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model = run.plain_model().to("cpu")
@@ -90,7 +96,9 @@ def export(run, folder):
     graph(Step(model), (tgt, memory, src), shapes, *names).save(folder / STEP)
     about = {side: words_of(getattr(run, side)) for side in ("source", "target")}
     about |= {"factor": FACTOR, "extra": EXTRA}
-    (folder / WORDS).write_text(json.dumps(about, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+    (folder / WORDS).write_text(
+        json.dumps(about, ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
+    )
 
 
 def graph(module, inputs, shapes, input_names, output_names):
@@ -113,14 +121,18 @@ def words_of(tokenizer):
 
 
 def example(run, sentence):
-    """Translate a sentence, and keep where the decoder looked, for a page to show before it has the model.
+    """Translate a sentence, and keep where the decoder looked, for a page to show before it has the
+    model.
 
     Returns:
-        dict: `source` and `written`, lists of words, the latter with "<eos>"; `weights`, lists (step, layer, head, source word).
+        dict: `source` and `written`, lists of words, the latter with "<eos>"; `weights`, lists
+            (step, layer, head, source word).
     """
     source = run.source.encode([sentence])[0]
     written = translate_ids(run.model, [source])[0]
-    weights = cross_attention(run.plain_model().to("cpu"), source, written)  # (layers, heads, steps, src_len)
+    weights = cross_attention(
+        run.plain_model().to("cpu"), source, written
+    )  # (layers, heads, steps, src_len)
     return {
         "source": run.source.tokens(sentence),
         "written": [*map(run.target.token, written), SPECIALS[EOS]],
@@ -139,15 +151,21 @@ class Exported:
         import onnxruntime
 
         folder = Path(folder)
-        self.encoder, self.step = (onnxruntime.InferenceSession(folder / name) for name in (ENCODER, STEP))
+        self.encoder, self.step = (
+            onnxruntime.InferenceSession(folder / name) for name in (ENCODER, STEP)
+        )
         self.about = json.loads((folder / WORDS).read_text(encoding="utf-8"))
 
     def translate(self, source):
-        """Translate a list of ids greedily; return ids without special ones, and the weights of each step."""
+        """Translate a list of ids greedily; return ids without special ones, and the weights of
+        each step.
+        """
         src, written, looks = np.array([source]), [BOS], []
         (memory,) = self.encoder.run(None, {"src": src})
         while len(written) < int(self.about["factor"] * len(source)) + self.about["extra"]:
-            logits, weights = self.step.run(None, {"tgt": np.array([written]), "memory": memory, "src": src})
+            logits, weights = self.step.run(
+                None, {"tgt": np.array([written]), "memory": memory, "src": src}
+            )
             looks.append(weights)
             written.append(int(logits.argmax()))
             if written[-1] == EOS:
@@ -160,9 +178,13 @@ def main():
     parser = argparse.ArgumentParser(
         prog="python -m solutions.translator.export_onnx", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--from", dest="run", type=Path, required=True, help="folder of a finished run")
+    parser.add_argument(
+        "--from", dest="run", type=Path, required=True, help="folder of a finished run"
+    )
     parser.add_argument("--into", type=Path, help="folder for the files")
-    parser.add_argument("--example", metavar="SENTENCE", help="print its translation, with the weights, as JSON")
+    parser.add_argument(
+        "--example", metavar="SENTENCE", help="print its translation, with the weights, as JSON"
+    )
     options = parser.parse_args()
     try:
         run = FinishedRun(options.run, "cpu")

@@ -1,14 +1,17 @@
-"""The Transformer of chapter 8 once more, made fast: the same parameters under the same names, the same numbers, less work.
+"""The Transformer of chapter 8 once more, made fast: the same parameters under the same names, the
+same numbers, less work.
 
 What makes it fast, each of it measured by `make bench`:
 
-- the three projections of a self-attention are one matrix product, and so are the two of a cross-attention's memory;
-- attention is PyTorch's fused kernel, which never holds the weights; the decoder's mask is "causal" and nothing else, for padding stands
-  behind the words, and what stands behind is not seen anyway;
-- the vocabulary is scored only where there is a word to predict, not where there is padding, and a few positions at a time
-  (`solutions.translator.loss`);
+- the three projections of a self-attention are one matrix product, and so are the two of a
+  cross-attention's memory;
+- attention is PyTorch's fused kernel, which never holds the weights; the decoder's mask is "causal"
+  and nothing else, for padding stands behind the words, and what stands behind is not seen anyway;
+- the vocabulary is scored only where there is a word to predict, not where there is padding, and a
+  few positions at a time (`solutions.translator.loss`);
 - dropout draws eight numbers at once (on a CPU);
-- decoding keeps the keys and values of what has been written (`start`, `advance`), so that a further word costs one position.
+- decoding keeps the keys and values of what has been written (`start`, `advance`), so that a
+  further word costs one position.
 """
 
 import math
@@ -21,23 +24,25 @@ from torch.nn import functional
 from solutions.ch08_encoder_decoder import Transformer, sinusoidal_positions
 from solutions.translator.loss import projected_loss
 
-ROUND_TO = (
-    8  # rows of the last matrix product are a multiple: ragged shapes make bfloat16 on a CPU slow, and its memory grow
-)
+ROUND_TO = 8  # rows of the last matrix product are a multiple: ragged shapes make bfloat16 on a CPU slow, and its memory grow
 
 
 class Translator(Transformer):
-    """The contract's Transformer, fast. Arguments, parameters and results are those of `solutions.ch08_encoder_decoder.Transformer`.
+    """The contract's Transformer, fast. Arguments, parameters and results are those of
+    `solutions.ch08_encoder_decoder.Transformer`.
 
     Args:
-        tied: True gives the generator the target's embedding as its weight; "all" shares it with the source's embedding, too, which needs
-            one vocabulary for both languages.
+        tied: True gives the generator the target's embedding as its weight; "all" shares it with
+            the source's embedding, too, which needs one vocabulary for both languages.
     """
 
     def __init__(self, src_vocab_size, tgt_vocab_size, *arguments, tied=False, **named):
         super().__init__(src_vocab_size, tgt_vocab_size, *arguments, **named)
         if tied == "all" and src_vocab_size != tgt_vocab_size:
-            raise ValueError(f"one embedding cannot serve vocabularies of {src_vocab_size} and {tgt_vocab_size} words")
+            raise ValueError(
+                f"one embedding cannot serve vocabularies of {src_vocab_size} and {tgt_vocab_size}"
+                " words"
+            )
         self.initialise()
         if tied:
             self.generator.weight = self.tgt_embedding.weight
@@ -46,7 +51,9 @@ class Translator(Transformer):
         self.rate = self.dropout.p
 
     def initialise(self):
-        """Draw the weights so that every layer keeps the size of what it is given (Glorot and Bengio 2010)."""
+        """Draw the weights so that every layer keeps the size of what it is given (Glorot and
+        Bengio 2010).
+        """
         for name, parameter in self.named_parameters():
             if parameter.ndim > 1 and "embedding" not in name:
                 nn.init.xavier_uniform_(parameter)
@@ -55,27 +62,40 @@ class Translator(Transformer):
         for embedding in (self.src_embedding, self.tgt_embedding):
             nn.init.normal_(embedding.weight, std=self.d_model**-0.5)
 
-    # --- the whole sentence at once, for training --------------------------------------------------------------------
+    # --- the whole sentence at once, for training
+    # --------------------------------------------------------------------
 
     def encode(self, src):
         """Read the source: see `Transformer.encode`."""
         mask = self.memory_mask(src)
         x = self.embed(src, self.src_embedding)
         for layer in self.encoder:
-            x = self.residual(x, layer.norm_1, lambda x, layer=layer: look(layer.self_attention, x, mask=mask))
-            x = self.residual(x, layer.norm_2, lambda x, layer=layer: self.think(layer.feed_forward, x))
+            x = self.residual(
+                x, layer.norm_1, lambda x, layer=layer: look(layer.self_attention, x, mask=mask)
+            )
+            x = self.residual(
+                x, layer.norm_2, lambda x, layer=layer: self.think(layer.feed_forward, x)
+            )
         return normalised(self.encoder_norm, x) if self.norm_first else x
 
     def decode(self, tgt, memory, src):
-        """Read the target so far, beside the memory: see `Transformer.decode`. Padding stands behind the words of `tgt`, never before."""
+        """Read the target so far, beside the memory: see `Transformer.decode`. Padding stands
+        behind the words of `tgt`, never before.
+        """
         mask = self.memory_mask(src)
         x = self.embed(tgt, self.tgt_embedding)
         for layer in self.decoder:
-            x = self.residual(x, layer.norm_1, lambda x, layer=layer: look(layer.self_attention, x, causal=True))
             x = self.residual(
-                x, layer.norm_2, lambda x, layer=layer: look_across(layer.cross_attention, x, memory, mask)
+                x, layer.norm_1, lambda x, layer=layer: look(layer.self_attention, x, causal=True)
             )
-            x = self.residual(x, layer.norm_3, lambda x, layer=layer: self.think(layer.feed_forward, x))
+            x = self.residual(
+                x,
+                layer.norm_2,
+                lambda x, layer=layer: look_across(layer.cross_attention, x, memory, mask),
+            )
+            x = self.residual(
+                x, layer.norm_3, lambda x, layer=layer: self.think(layer.feed_forward, x)
+            )
         return normalised(self.decoder_norm, x) if self.norm_first else x
 
     def loss(self, src, tgt, expected, smoothing=0.0):
@@ -105,7 +125,9 @@ class Translator(Transformer):
     def embed(self, token_ids, embedding, since=0):
         """Look the words up, and add where they stand, beginning at position `since`."""
         x = embedding(token_ids) * math.sqrt(self.d_model)  # (batch, seq_len, d_model)
-        positions = sinusoidal_positions(since + token_ids.shape[1], self.d_model, x.dtype, x.device)[since:]
+        positions = sinusoidal_positions(
+            since + token_ids.shape[1], self.d_model, x.dtype, x.device
+        )[since:]
         return self.drop(x + positions)
 
     def drop(self, x):
@@ -117,7 +139,8 @@ class Translator(Transformer):
         mask = (src != self.pad_id)[:, None, None]  # (batch, 1, 1, src_len)
         return None if src.device.type == "cpu" and bool(mask.all()) else mask
 
-    # --- one word after the other, for translating -------------------------------------------------------------------
+    # --- one word after the other, for translating
+    # -------------------------------------------------------------------
 
     def start(self, src, max_len):
         """Read the source, and make room for what will be written.
@@ -130,7 +153,10 @@ class Translator(Transformer):
             Cache, for `advance`.
         """
         memory, mask = self.encode(src), self.memory_mask(src)
-        rows, heads = src.shape[0], self.decoder[0].self_attention.num_heads if len(self.decoder) else 1
+        rows, heads = (
+            src.shape[0],
+            self.decoder[0].self_attention.num_heads if len(self.decoder) else 1,
+        )
         room = (rows, heads, max_len, self.d_model // heads)
         layers = []
         for layer in self.decoder:
@@ -154,14 +180,20 @@ class Translator(Transformer):
             x = self.residual(
                 x,
                 layer.norm_1,
-                lambda x, layer=layer, written=written: look_back(layer.self_attention, x, written, cache.length),
+                lambda x, layer=layer, written=written: look_back(
+                    layer.self_attention, x, written, cache.length
+                ),
             )
             x = self.residual(
                 x,
                 layer.norm_2,
-                lambda x, layer=layer, memory=memory: attend_to(layer.cross_attention, x, *memory, cache.mask),
+                lambda x, layer=layer, memory=memory: attend_to(
+                    layer.cross_attention, x, *memory, cache.mask
+                ),
             )
-            x = self.residual(x, layer.norm_3, lambda x, layer=layer: self.think(layer.feed_forward, x))
+            x = self.residual(
+                x, layer.norm_3, lambda x, layer=layer: self.think(layer.feed_forward, x)
+            )
         cache.length += 1
         x = normalised(self.decoder_norm, x) if self.norm_first else x
         return self.generator(x[:, -1])
@@ -172,7 +204,8 @@ class Cache:
     """What decoding need not compute again.
 
     Args:
-        layers: for each decoder layer ([keys, values] of what was written, (keys, values) of the memory).
+        layers: for each decoder layer ([keys, values] of what was written, (keys, values) of the
+            memory).
         mask: which words of the sources are words; None where all are.
         length: ids written so far.
     """
@@ -188,7 +221,10 @@ class Cache:
             rows: (new_batch,) int64.
         """
         self.layers = [
-            ([each.index_select(0, rows) for each in written], tuple(each.index_select(0, rows) for each in memory))
+            (
+                [each.index_select(0, rows) for each in written],
+                tuple(each.index_select(0, rows) for each in memory),
+            )
             for written, memory in self.layers
         ]
         self.mask = None if self.mask is None else self.mask.index_select(0, rows)
@@ -205,23 +241,33 @@ class Cache:
 
 
 def look(attention, x, mask=None, causal=False):
-    """Let every position attend to all others, or to those before it: one product for queries, keys and values."""
-    query, key, value = (heads_of(each, attention.num_heads) for each in projected(x, attention, "w_q", "w_k", "w_v"))
+    """Let every position attend to all others, or to those before it: one product for queries, keys
+    and values.
+    """
+    query, key, value = (
+        heads_of(each, attention.num_heads) for each in projected(x, attention, "w_q", "w_k", "w_v")
+    )
     return attention.w_o(merged(attend(query, key, value, mask, causal)))
 
 
 def look_across(attention, x, memory, mask):
     """Let every position attend to the memory."""
-    key, value = (heads_of(each, attention.num_heads) for each in projected(memory, attention, "w_k", "w_v"))
+    key, value = (
+        heads_of(each, attention.num_heads) for each in projected(memory, attention, "w_k", "w_v")
+    )
     return attend_to(attention, x, key, value, mask)
 
 
 def look_back(attention, x, written, length):
     """Let one new position attend to what was written and to itself, and note its key and value."""
-    query, key, value = (heads_of(each, attention.num_heads) for each in projected(x, attention, "w_q", "w_k", "w_v"))
+    query, key, value = (
+        heads_of(each, attention.num_heads) for each in projected(x, attention, "w_q", "w_k", "w_v")
+    )
     keys, values = written
     keys[:, :, length : length + 1], values[:, :, length : length + 1] = key, value
-    return attention.w_o(merged(attend(query, keys[:, :, : length + 1], values[:, :, : length + 1])))
+    return attention.w_o(
+        merged(attend(query, keys[:, :, : length + 1], values[:, :, : length + 1]))
+    )
 
 
 def attend_to(attention, x, key, value, mask):
@@ -231,12 +277,18 @@ def attend_to(attention, x, key, value, mask):
 
 
 def attend(query, key, value, mask=None, causal=False):
-    """Attend with PyTorch's fused kernel; on a CPU in float32, for its backward pass in bfloat16 is slow where sentences are short."""
+    """Attend with PyTorch's fused kernel; on a CPU in float32, for its backward pass in bfloat16 is
+    slow where sentences are short.
+    """
     if query.device.type == "cpu" and query.dtype == torch.bfloat16:
         with torch.autocast("cpu", enabled=False):
             wide = (each.float() for each in (query, key, value))
-            return functional.scaled_dot_product_attention(*wide, attn_mask=mask, is_causal=causal).to(query.dtype)
-    return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
+            return functional.scaled_dot_product_attention(
+                *wide, attn_mask=mask, is_causal=causal
+            ).to(query.dtype)
+    return functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, is_causal=causal
+    )
 
 
 def projected(x, attention, *names):
@@ -259,31 +311,39 @@ def merged(x):
 
 def normalised(norm, x):
     """Apply a LayerNorm of chapter 7 with PyTorch's own kernel."""
-    return functional.layer_norm(x, x.shape[-1:], norm.weight.to(x.dtype), norm.bias.to(x.dtype), norm.eps)
+    return functional.layer_norm(
+        x, x.shape[-1:], norm.weight.to(x.dtype), norm.bias.to(x.dtype), norm.eps
+    )
 
 
 def dropped(x, rate):
     """Set numbers to 0 with a probability, and make the others larger by as much.
 
-    On a CPU one draw of 64 bits serves eight numbers; the rate is then a multiple of 1/256, such as 26/256 for 0.1, and the scale
-    goes with it.
+    On a CPU one draw of 64 bits serves eight numbers; the rate is then a multiple of 1/256, such as
+    26/256 for 0.1, and the scale goes with it.
     """
     if x.device.type != "cpu":
         return functional.dropout(x, rate)
     never = round(256 * rate)
-    draws = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None).view(torch.uint8)
+    draws = (
+        torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
+        .random_(-(2**63), None)
+        .view(torch.uint8)
+    )
     kept = (draws[: x.numel()] >= never).view(x.shape)
     return x * kept.to(x.dtype).mul_(256 / (256 - never))
 
 
 def rows_with_words(expected, pad_id):
-    """Return where there is something to predict, and what; their number is a multiple of `ROUND_TO`, for which padding comes along.
+    """Return where there is something to predict, and what; their number is a multiple of
+    `ROUND_TO`, for which padding comes along.
 
     Args:
         expected: (positions,) int64.
 
     Returns:
-        (rows,) int64 and (rows,) int64; rows of padding have `pad_id`, and cost nothing in the loss.
+        (rows,) int64 and (rows,) int64; rows of padding have `pad_id`, and cost nothing in the
+        loss.
     """
     words = (expected != pad_id).nonzero().flatten()
     missing = -len(words) % ROUND_TO

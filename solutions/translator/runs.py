@@ -1,4 +1,6 @@
-"""A run is a folder: the tokenizers, the checkpoints, the finished model and what was seen on the way. Here it is made, and read again."""
+"""A run is a folder: the tokenizers, the checkpoints, the finished model and what was seen on the
+way. Here it is made, and read again.
+"""
 
 import hashlib
 import importlib.util
@@ -36,7 +38,9 @@ class RunError(ValueError):
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a model: the arguments of the contract's Transformer but the vocabularies, and whether embeddings are shared."""
+    """The size of a model: the arguments of the contract's Transformer but the vocabularies, and
+    whether embeddings are shared.
+    """
 
     d_model: int = 256
     num_heads: int = 4
@@ -53,7 +57,8 @@ def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
 
     Args:
         shape: Shape.
-        path: of a module with a class `Transformer` as chapter 8 asks for it; None for the course's own.
+        path: of a module with a class `Transformer` as chapter 8 asks for it; None for the course's
+            own.
 
     Raises:
         RunError: if there is no such class, or it makes no module.
@@ -64,7 +69,10 @@ def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
         return Translator(src_vocab_size, tgt_vocab_size, **arguments, tied=tied)
     spec = importlib.util.spec_from_file_location("my_transformer", path)
     if spec is None or not Path(path).exists():
-        raise RunError(f"there is no Python file {path}; `python -m autograder export my_transformer` makes one")
+        raise RunError(
+            f"there is no Python file {path}; `python -m autograder export my_transformer`"
+            " makes one"
+        )
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -74,12 +82,16 @@ def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
     if not isinstance(model, nn.Module):
         raise RunError(f"Transformer in {path} makes {type(model).__name__}, not an nn.Module")
     for part in model.modules():
-        if isinstance(part, nn.Embedding):  # PyTorch's are large, and sqrt(d_model) times that learns badly
+        if isinstance(
+            part, nn.Embedding
+        ):  # PyTorch's are large, and sqrt(d_model) times that learns badly
             nn.init.normal_(part.weight, std=shape.d_model**-0.5)
     return model
 
 
-def prepare(folder, pairs, validation, shape, settings, vocab_size=None, model_path=None, team=None):
+def prepare(
+    folder, pairs, validation, shape, settings, vocab_size=None, model_path=None, team=None
+):
     """Make a Training from pairs of sentences.
 
     Args:
@@ -98,7 +110,10 @@ def prepare(folder, pairs, validation, shape, settings, vocab_size=None, model_p
     if model_path is not None:
         shutil.copyfile(model_path, folder / OWN_MODEL)
     ids = [
-        [tokenizer.encode([pair[side] for pair in some]) for side, tokenizer in enumerate(tokenizers)]
+        [
+            tokenizer.encode([pair[side] for pair in some])
+            for side, tokenizer in enumerate(tokenizers)
+        ]
         for some in (pairs, validation)
     ]
     batches, looked_at = (make_batches(*each, settings) for each in ids)
@@ -113,13 +128,19 @@ def prepare(folder, pairs, validation, shape, settings, vocab_size=None, model_p
             ]
         }
 
-    about = {"shape": shape.__dict__, "own_model": model_path is not None, "text": fingerprint(pairs, vocab_size)}
+    about = {
+        "shape": shape.__dict__,
+        "own_model": model_path is not None,
+        "text": fingerprint(pairs, vocab_size),
+    }
     training = Training(model, batches, looked_at, settings, folder, show, about, team)
     return training
 
 
 def fingerprint(pairs, vocab_size):
-    """Return a short hash of what a run is trained on: a training does not go on with another text."""
+    """Return a short hash of what a run is trained on: a training does not go on with another
+    text.
+    """
     lines = "\n".join(map("\t".join, pairs))
     return hashlib.sha256(f"{vocab_size}\n{lines}".encode()).hexdigest()[:16]
 
@@ -154,10 +175,16 @@ class FinishedRun:
         path = self.folder / WEIGHTS
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         tensors, self.about = checkpoints.load(path, self.device)
-        self.source, self.target = (Tokenizer.load(self.folder / f"{side}.json") for side in ("source", "target"))
+        self.source, self.target = (
+            Tokenizer.load(self.folder / f"{side}.json") for side in ("source", "target")
+        )
         self.shape = Shape(**self.about["shape"])
         own = self.folder / OWN_MODEL if self.about["own_model"] else None
-        self.model = new_model(self.shape, self.source.vocab_size, self.target.vocab_size, own).to(self.device).eval()
+        self.model = (
+            new_model(self.shape, self.source.vocab_size, self.target.vocab_size, own)
+            .to(self.device)
+            .eval()
+        )
         checkpoints.put_weights(self.model, tensors, path)
 
     def translate(self, sentences, beam_size=1):
@@ -167,7 +194,9 @@ class FinishedRun:
         return [self.target.decode(next(found)) if ids else "" for ids in sources]
 
     def as_known(self, sentence):
-        """Return a sentence without capitals, commas, full stop and short forms such as "don't", where its words are better known so."""
+        """Return a sentence without capitals, commas, full stop and short forms such as "don't",
+        where its words are better known so.
+        """
         plain = sentence.lower().rstrip(".! ")
         for pattern, spelled_out in SPELLED_OUT:
             plain = re.sub(pattern, spelled_out, plain)
@@ -177,7 +206,9 @@ class FinishedRun:
     def plain_model(self):
         """Return the same model as chapter 8 builds it, which tells its attention weights."""
         if self.about["own_model"]:
-            raise RunError("attention is shown for the course's own model, and this run has one of its own")
+            raise RunError(
+                "attention is shown for the course's own model, and this run has one of its own"
+            )
         arguments = {name: value for name, value in self.about["shape"].items() if name != "tied"}
         plain = Transformer(self.source.vocab_size, self.target.vocab_size, **arguments).eval()
         plain.load_state_dict(self.model.state_dict())

@@ -1,4 +1,5 @@
-"""The training loop: from batches to a model that translates, on one device or several, and from wherever it was interrupted.
+"""The training loop: from batches to a model that translates, on one device or several, and from
+wherever it was interrupted.
 
 Start it with `python -m solutions.translator train`, or on several devices with
 `torchrun --nproc-per-node N -m solutions.translator train`.
@@ -38,15 +39,20 @@ class Settings:
 
     Args:
         tokens: the most tokens on the longer side of a batch.
-        accumulate: parts in which a batch goes through the model, where it would take too much memory at once.
-        steps, minutes: how long; where both are given, whichever comes first. Only `steps` alone makes a training repeatable to the bit.
+        accumulate: parts in which a batch goes through the model, where it would take too much
+            memory at once.
+        steps, minutes: how long; where both are given, whichever comes first. Only `steps` alone
+            makes a training repeatable to the bit.
         learning_rate: the highest.
         warmup: steps in which it rises.
-        schedule: how it falls: "cosine" to 0 at the end, "noam" with the square root of the step (Vaswani et al. 2017), "constant".
+        schedule: how it falls: "cosine" to 0 at the end, "noam" with the square root of the step
+            (Vaswani et al. 2017), "constant".
         smoothing: share of label smoothing.
         max_norm: to which the gradient's norm is clipped.
-        precision: "float32", or "bfloat16" for the matrix products; on the command line also "auto".
-        look_every: steps between two looks at the validation pairs, each of which leaves a checkpoint.
+        precision: "float32", or "bfloat16" for the matrix products; on the command line also
+            "auto".
+        look_every: steps between two looks at the validation pairs, each of which leaves a
+            checkpoint.
         patience: looks without a lower loss, after which training ends; 0 for never.
         average: so many of the last checkpoints' weights are averaged for the finished model.
         seed: decides the weights in the beginning, the order of the batches, and dropout.
@@ -79,7 +85,9 @@ class Objective(nn.Module):
         self.model, self.smoothing = model, smoothing
 
     def forward(self, src, target):
-        """Return the summed loss of (batch, src_len) sources and (batch, tgt_len) targets from `<bos>` to `<eos>`."""
+        """Return the summed loss of (batch, src_len) sources and (batch, tgt_len) targets from
+        `<bos>` to `<eos>`.
+        """
         tgt, expected = teacher_forcing_pair(target)
         if hasattr(self.model, "loss"):
             return self.model.loss(src, tgt, expected, self.smoothing)
@@ -93,7 +101,11 @@ class Team:
     def __init__(self):
         self.size, self.rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
         cuda = torch.cuda.is_available()
-        self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if cuda else torch.device("cpu")
+        self.device = (
+            torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+            if cuda
+            else torch.device("cpu")
+        )
         if cuda:
             torch.cuda.set_device(self.device)
         if self.size > 1 and not dist.is_initialized():
@@ -125,7 +137,9 @@ class Team:
             dist.barrier()
 
     def part(self):
-        """Let the processes go their own ways, all at one time: who left early would look like a crash to the others."""
+        """Let the processes go their own ways, all at one time: who left early would look like a
+        crash to the others.
+        """
         self.wait()
         if dist.is_initialized():
             dist.destroy_process_group()
@@ -140,20 +154,30 @@ class Training:
         validation: Batches of the validation pairs.
         settings: Settings.
         folder: gets the checkpoints, the finished model and the history.
-        show: called after each look with a dict of what was seen; may return more to be noted (such as translations).
+        show: called after each look with a dict of what was seen; may return more to be noted (such
+            as translations).
         about: dict of what JSON can hold, kept in the checkpoints: what the model is.
     """
 
-    def __init__(self, model, batches, validation, settings, folder, show=None, about=None, team=None):
+    def __init__(
+        self, model, batches, validation, settings, folder, show=None, about=None, team=None
+    ):
         self.team = team or Team()
         self.device = self.team.device
         self.model = model.to(self.device)
         self.batches, self.validation, self.settings = batches, validation, settings
         self.folder, self.show, self.about = Path(folder), show or (lambda seen: None), about or {}
-        decay = {"lr": settings.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": settings.weight_decay}
+        decay = {
+            "lr": settings.learning_rate,
+            "betas": (0.9, 0.98),
+            "eps": 1e-9,
+            "weight_decay": settings.weight_decay,
+        }
         self.optimizer = torch.optim.AdamW(model.parameters(), **decay, fused=True)
         objective = Objective(self.model, settings.smoothing)
-        self.objective = self.team.wrap(torch.compile(objective) if settings.compiled else objective)
+        self.objective = self.team.wrap(
+            torch.compile(objective) if settings.compiled else objective
+        )
         self.step_number, self.epoch, self.position, self.seconds = 0, 0, 0, 0.0
         self.best, self.worse = math.inf, 0
         torch.manual_seed(settings.seed + 1_000_003 * self.team.rank)  # every process drops others
@@ -167,17 +191,29 @@ class Training:
         """
         self.resume()
         since = time.monotonic() - self.seconds
-        bar = tqdm(total=1000, initial=int(1000 * self.progress()), unit="‰", disable=self.team.rank > 0, leave=False)
+        bar = tqdm(
+            total=1000,
+            initial=int(1000 * self.progress()),
+            unit="‰",
+            disable=self.team.rank > 0,
+            leave=False,
+        )
         loss_sum = word_sum = 0.0
         started, lately = time.monotonic(), 0.0
         with bar, told_of_memory(self.folder):
             while not self.is_over():
                 chosen = self.batches.epoch(self.epoch)[self.position :]
                 for parts, words in self.loaded(chosen):
-                    loss_sum, word_sum, lately = loss_sum + self.step(parts, words), word_sum + words, lately + words
+                    loss_sum, word_sum, lately = (
+                        loss_sum + self.step(parts, words),
+                        word_sum + words,
+                        lately + words,
+                    )
                     self.step_number, self.position = self.step_number + 1, self.position + 1
                     self.seconds = time.monotonic() - since
-                    if self.settings.minutes:  # the rate depends on the time, and must be one and the same everywhere
+                    if (
+                        self.settings.minutes
+                    ):  # the rate depends on the time, and must be one and the same everywhere
                         self.seconds = self.team.agree(self.seconds)
                     if self.step_number % LOG_EVERY == 0:
                         rate = lately / (time.monotonic() - started)
@@ -197,7 +233,8 @@ class Training:
         """Make one update with this process's share of a batch; return the summed loss.
 
         Args:
-            parts: in which the share goes through the model: (src, target, 1, or 0 for one that only keeps the others company).
+            parts: in which the share goes through the model: (src, target, 1, or 0 for one that
+                only keeps the others company).
             words: to predict, in the whole batch, over all processes.
         """
         for group in self.optimizer.param_groups:
@@ -206,10 +243,13 @@ class Training:
         self.optimizer.zero_grad(set_to_none=True)
         total = 0.0
         for number, (src, target, counts) in enumerate(parts, 1):
-            waits = self.team.size > 1 and number < len(parts)  # gradients are averaged once, at the end
+            waits = self.team.size > 1 and number < len(
+                parts
+            )  # gradients are averaged once, at the end
             with self.precision(), self.objective.no_sync() if waits else contextlib.nullcontext():
                 loss = counts * self.objective(src, target)
-                # the team averages gradients, and they should be of the mean over all words of the batch
+                # the team averages gradients, and they should be of the mean over all words of the
+                # batch
                 (loss * (self.team.size / words)).backward()
             total += loss.detach()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.max_norm)
@@ -217,24 +257,36 @@ class Training:
         return total
 
     def loaded(self, chosen):
-        """Yield this process's share of each batch, on the device, and the words of the whole batch; see `step`."""
+        """Yield this process's share of each batch, on the device, and the words of the whole
+        batch; see `step`.
+        """
         on_gpu = self.device.type == "cuda"
         parts = self.team.size * self.settings.accumulate
 
         def make(indices):
             mine = [indices[part::parts] for part in range(self.team.rank, parts, self.team.size)]
-            made = [(*self.batches.tensors(part if len(part) else indices[:1]), int(len(part) > 0)) for part in mine]
+            made = [
+                (*self.batches.tensors(part if len(part) else indices[:1]), int(len(part) > 0))
+                for part in mine
+            ]
             if on_gpu:
-                made = [(src.pin_memory(), target.pin_memory(), counts) for src, target, counts in made]
+                made = [
+                    (src.pin_memory(), target.pin_memory(), counts) for src, target, counts in made
+                ]
             return made, int(self.batches.lengths[indices, 1].sum())
 
         for made, words in prefetched(chosen, make) if on_gpu else map(make, chosen):
             there = {"device": self.device, "non_blocking": True}
-            yield [(src.to(**there), target.to(**there), counts) for src, target, counts in made], words
+            yield (
+                [(src.to(**there), target.to(**there), counts) for src, target, counts in made],
+                words,
+            )
 
     def precision(self):
         """Return a context in which matrix products have the precision that was asked for."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bfloat16")
+        return torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.settings.precision == "bfloat16"
+        )
 
     def progress(self):
         """Return how much of the training is done, from 0 to 1."""
@@ -244,11 +296,17 @@ class Training:
 
     def is_over(self):
         """Return whether training ends here."""
-        return self.progress() >= 1 or bool(self.settings.patience and self.worse >= self.settings.patience)
+        return self.progress() >= 1 or bool(
+            self.settings.patience and self.worse >= self.settings.patience
+        )
 
     def rate(self):
         """Return the learning rate of the step that comes."""
-        step, warmup, highest = self.step_number + 1, max(1, self.settings.warmup), self.settings.learning_rate
+        step, warmup, highest = (
+            self.step_number + 1,
+            max(1, self.settings.warmup),
+            self.settings.learning_rate,
+        )
         if self.settings.schedule == "noam":
             return highest * noam_rate(step, 1, warmup) / noam_rate(warmup, 1, warmup)
         risen = min(1.0, step / warmup)
@@ -266,7 +324,14 @@ class Training:
         self.require_a_number(loss)
         bar.update(int(1000 * self.progress()) - bar.n)
         bar.set_postfix_str(f"step {self.step_number}, loss {loss:.3f}, {rate:,.0f} words/s")
-        self.note({"step": self.step_number, "loss": loss, "rate": self.rate(), "words_per_second": round(rate)})
+        self.note(
+            {
+                "step": self.step_number,
+                "loss": loss,
+                "rate": self.rate(),
+                "words_per_second": round(rate),
+            }
+        )
 
     def require_a_number(self, loss):
         """Stop where the loss is not a number: whatever was saved from here on would be lost.
@@ -276,8 +341,9 @@ class Training:
         """
         if not math.isfinite(loss):
             raise TrainingError(
-                f"the loss is {loss} since about step {self.step_number}: the steps were too large; "
-                f"try half of --learning-rate {self.settings.learning_rate:g}, or more --warmup. {self.what_is_kept()}"
+                f"the loss is {loss} since about step {self.step_number}: the steps were too large;"
+                f" try half of --learning-rate {self.settings.learning_rate:g}, or more --warmup."
+                f" {self.what_is_kept()}"
             )
 
     def note(self, seen):
@@ -298,13 +364,17 @@ class Training:
             try:
                 from torch.utils.tensorboard import SummaryWriter
 
-                self._writer = SummaryWriter(self.folder / "tensorboard", purge_step=self.step_number)
+                self._writer = SummaryWriter(
+                    self.folder / "tensorboard", purge_step=self.step_number
+                )
             except ImportError:
                 self._writer = None
         return self._writer
 
     def look(self):
-        """Look at the validation pairs, leave a checkpoint, and note whether it has become better."""
+        """Look at the validation pairs, leave a checkpoint, and note whether it has become
+        better.
+        """
         loss = self.validation_loss()
         self.require_a_number(loss)
         self.best, self.worse = (loss, 0) if loss < self.best else (self.best, self.worse + 1)
@@ -338,12 +408,19 @@ class Training:
                 for name, each in state.items()
             }
         else:
-            random = {f"{self.rank_name(0)}{name}": each for name, each in checkpoints.random_tensors().items()}
+            random = {
+                f"{self.rank_name(0)}{name}": each
+                for name, each in checkpoints.random_tensors().items()
+            }
         if self.team.rank:
             return
         weights = checkpoints.weights_of(self.model)
         if self.settings.average > 1:
-            checkpoints.save(self.folder / f"weights-{self.step_number:08}.safetensors", weights, self.described())
+            checkpoints.save(
+                self.folder / f"weights-{self.step_number:08}.safetensors",
+                weights,
+                self.described(),
+            )
             for old in sorted(self.folder.glob("weights-*.safetensors"))[: -self.settings.average]:
                 old.unlink()
         tensors = weights | checkpoints.optimizer_tensors(self.model, self.optimizer) | random
@@ -357,7 +434,12 @@ class Training:
         """Return where training stands, for a checkpoint."""
         names = ("step_number", "epoch", "position", "seconds", "best", "worse")
         state = {name: getattr(self, name) for name in names}
-        return {"state": state, "settings": asdict(self.settings), "team": self.team.size, **self.about}
+        return {
+            "state": state,
+            "settings": asdict(self.settings),
+            "team": self.team.size,
+            **self.about,
+        }
 
     def has_begun(self):
         """Return whether there is a checkpoint to go on from."""
@@ -376,7 +458,9 @@ class Training:
         tensors, about = checkpoints.load(path, self.device)
         checkpoints.put_weights(self.model, tensors, path)
         ours = {"settings": asdict(self.settings), "team": self.team.size, **self.about}
-        changed = [name for name, value in ours.items() if about.get(name) != json.loads(json.dumps(value))]
+        changed = [
+            name for name, value in ours.items() if about.get(name) != json.loads(json.dumps(value))
+        ]
         changed += [
             name
             for name, value in asdict(self.settings).items()
@@ -384,8 +468,9 @@ class Training:
         ]
         if changed:
             raise checkpoints.CheckpointError(
-                f"{path} is of a training with other settings (of {', '.join(each for each in changed if each != 'settings')}); "
-                "give those, or another folder with --into"
+                f"{path} is of a training with other settings (of"
+                f" {', '.join(each for each in changed if each != 'settings')}); give those, or"
+                " another folder with --into"
             )
         checkpoints.put_optimizer_tensors(self.model, self.optimizer, tensors)
         for name, value in about["state"].items():
@@ -395,18 +480,24 @@ class Training:
             self.forget_after(self.step_number)
 
     def forget_after(self, step):
-        """Take out of the folder what was written after the checkpoint that training goes on from."""
+        """Take out of the folder what was written after the checkpoint that training goes on
+        from.
+        """
         path = self.folder / HISTORY
         if path.exists():
             lines = path.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
+            kept = [
+                line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step
+            ]
             path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         for weights in self.folder.glob("weights-*.safetensors"):
             if int(weights.stem.split("-")[1]) > step:
                 weights.unlink()
 
     def finish(self):
-        """Average the last checkpoints where that was asked for, write the finished model, and return its validation loss."""
+        """Average the last checkpoints where that was asked for, write the finished model, and
+        return its validation loss.
+        """
         if self.step_number % self.settings.look_every:
             self.look()
         self.team.wait()  # the first process may still be writing
@@ -415,7 +506,9 @@ class Training:
             self.put_average(paths)
         loss = self.validation_loss()
         if self.team.rank == 0:
-            checkpoints.save(self.folder / WEIGHTS, checkpoints.weights_of(self.model), self.described())
+            checkpoints.save(
+                self.folder / WEIGHTS, checkpoints.weights_of(self.model), self.described()
+            )
             if self.tensorboard():
                 self.tensorboard().close()
         return loss
@@ -426,14 +519,19 @@ class Training:
         for path in paths:
             for name, tensor in checkpoints.load(path, self.device)[0].items():
                 sums[name] = sums.get(name, 0) + tensor.double() / len(paths)
-        checkpoints.put_weights(self.model, {name: tensor.float() for name, tensor in sums.items()}, paths[-1])
+        checkpoints.put_weights(
+            self.model, {name: tensor.float() for name, tensor in sums.items()}, paths[-1]
+        )
 
     def what_is_kept(self):
         """Say which checkpoint there is."""
         path = self.folder / CHECKPOINT
         if not path.exists():
             return "There is no checkpoint yet."
-        return f"The last good checkpoint, of step {checkpoints.load(path)[1]['state']['step_number']}, is kept: {path}"
+        return (
+            "The last good checkpoint, of step"
+            f" {checkpoints.load(path)[1]['state']['step_number']}, is kept: {path}"
+        )
 
 
 @contextlib.contextmanager
@@ -454,12 +552,14 @@ def told_of_memory(folder):
         ):
             raise
         raise TrainingError(
-            f"memory does not suffice for this batch; give fewer --tokens, or a larger --accumulate. What was saved in {folder} is kept."
+            "memory does not suffice for this batch; give fewer --tokens, or a larger"
+            f" --accumulate. What was saved in {folder} is kept."
         ) from None
 
 
 def keep_memory():
-    """Have this process keep memory that it has used, for the next step: to give it back and to get it anew, page by page, costs a tenth.
+    """Have this process keep memory that it has used, for the next step: to give it back and to get
+    it anew, page by page, costs a tenth.
 
     Only glibc, the C library of most Linux systems, can be told so; elsewhere nothing changes.
     """
@@ -477,5 +577,10 @@ def is_finished(folder):
 def make_batches(sources, targets, settings, **changes):
     """Return Batches as the settings ask for."""
     round_to = 8 if settings.precision == "bfloat16" else 1
-    options = {"tokens": settings.tokens, "seed": settings.seed, "bucketed": settings.bucketed, "round_to": round_to}
+    options = {
+        "tokens": settings.tokens,
+        "seed": settings.seed,
+        "bucketed": settings.bucketed,
+        "round_to": round_to,
+    }
     return Batches(sources, targets, **{**options, **changes})

@@ -1,14 +1,16 @@
-"""Submissions that try to cheat, to break out, or to break the grader, and honest ones that stock nbgrader wrongs.
+"""Submissions that try to cheat, to break out, or to break the grader, and honest ones that stock
+nbgrader wrongs.
 
-Each is one file, whose docstring says in a sentence what it tries. Its cells stand in the percent format: `# %% softmax` is what the
-learner wrote into that exercise, a plain `# %%` a cell that they added behind the setup cell. What is not mentioned stays the stub in an
-attack, and is the reference's solution in an honest submission. Before the first cell a file may define
+Each is one file, whose docstring says in a sentence what it tries. Its cells stand in the percent
+format: `# %% softmax` is what the learner wrote into that exercise, a plain `# %%` a cell that they
+added behind the setup cell. What is not mentioned stays the stub in an attack, and is the
+reference's solution in an honest submission. Before the first cell a file may define
 
-    STEM      the chapter, where that is another than attention
-    EARNS     points by exercise, where an attack earns any; an honest submission earns all, unless it says otherwise; None: no score
-    LEARNER   the name of the learner's folder
-    hand_in   hand_in(notebook) -> dict, str or bytes: what is handed in instead, made of the notebook as a dictionary
-    write     write(folder, notebook): puts into the learner's folder what is handed in
+    STEM      the chapter, where that is another than attention EARNS     points by exercise, where
+    an attack earns any; an honest submission earns all, unless it says otherwise; None: no score
+    LEARNER   the name of the learner's folder hand_in   hand_in(notebook) -> dict, str or bytes:
+    what is handed in instead, made of the notebook as a dictionary write     write(folder,
+    notebook): puts into the learner's folder what is handed in
 """
 
 import json
@@ -63,7 +65,11 @@ class Submitted:
         """Return the notebook with the file's cells in it."""
         solutions = {exercise: source for exercise, source in self.cells if exercise}
         extras = [source for exercise, source in self.cells if not exercise]
-        stubs = {} if self.honest else {cell.metadata.nbgrader.grade_id: None for cell in solution_cells(self.stem)}
+        stubs = (
+            {}
+            if self.honest
+            else {cell.metadata.nbgrader.grade_id: None for cell in solution_cells(self.stem)}
+        )
         return solved_notebook(self.stem, {**stubs, **solutions}, extras)
 
     def write(self, folder):

@@ -1,4 +1,6 @@
-"""Raises exceptions of every kind that an exercise may ask for, with every name in their ancestry, and one that cannot be printed."""
+"""Raises exceptions of every kind that an exercise may ask for, with every name in their ancestry,
+and one that cannot be printed.
+"""
 
 
 # %%

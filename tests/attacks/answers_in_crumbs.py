@@ -1,4 +1,6 @@
-"""Answers every question with five million empty lists, each of which takes twenty times its text in memory."""
+"""Answers every question with five million empty lists, each of which takes twenty times its text
+in memory.
+"""
 
 # %%
 import autograder.shared.probes as probes

@@ -1,4 +1,6 @@
-"""Answers with numbers of a million digits, infinities, and integers that fit nowhere, where arrays and numbers should be."""
+"""Answers with numbers of a million digits, infinities, and integers that fit nowhere, where arrays
+and numbers should be.
+"""
 
 # %%
 import autograder.shared.probes as probes
@@ -21,7 +23,9 @@ def answer(request):
     number = next(turn)
     array = '{"array":"float64","shape":[1],"values":[' + number + "]}"
     for result in (number, array):
-        text = '{"dict":[["id","' + told + '"],["observation",{"dict":[["result",' + result + "]]}]]}"
+        text = (
+            '{"dict":[["id","' + told + '"],["observation",{"dict":[["result",' + result + "]]}]]}"
+        )
         publish_display_data({probes.ANSWER_MIME: text})
 
 

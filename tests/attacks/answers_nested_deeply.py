@@ -1,4 +1,6 @@
-"""Answers with lists in lists in lists, from a hundred to a million deep, as result, as message, as name and as answer."""
+"""Answers with lists in lists in lists, from a hundred to a million deep, as result, as message, as
+name and as answer.
+"""
 
 # %%
 import autograder.shared.probes as probes
@@ -11,7 +13,10 @@ def answer(request):
     told = probes.decode(request)["id"]
     depth = next(turn)
     nested = "[" * depth + "]" * depth
-    for text in (nested, '{"dict":[["id","' + told + '"],["observation",{"dict":[["result",' + nested + "]]}]]}"):
+    for text in (
+        nested,
+        '{"dict":[["id","' + told + '"],["observation",{"dict":[["result",' + nested + "]]}]]}",
+    ):
         publish_display_data({probes.ANSWER_MIME: text})
 
 

@@ -1,4 +1,6 @@
-"""Answers with pickles, zipped arrays, a zip bomb and objects that run a command where they are unpacked."""
+"""Answers with pickles, zipped arrays, a zip bomb and objects that run a command where they are
+unpacked.
+"""
 
 # %%
 import base64
@@ -23,9 +25,15 @@ with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
 objects = io.BytesIO()
 np.save(objects, np.array([Command()], dtype=object), allow_pickle=True)
 TEXTS = [
-    base64.b64encode(content).decode() for content in (pickle.dumps(Command()), archive.getvalue(), objects.getvalue())
+    base64.b64encode(content).decode()
+    for content in (pickle.dumps(Command()), archive.getvalue(), objects.getvalue())
 ]
-FORMS = [{"pickle": TEXTS[0]}, {"npz": TEXTS[1]}, {"array": "object", "shape": [1], "values": TEXTS[2]}, *TEXTS]
+FORMS = [
+    {"pickle": TEXTS[0]},
+    {"npz": TEXTS[1]},
+    {"array": "object", "shape": [1], "values": TEXTS[2]},
+    *TEXTS,
+]
 FORMS += [{"py/object": "os.system"}, {"__reduce__": ["os.system", ["id"]]}, {"opaque": TEXTS[0]}]
 turn = iter(FORMS * 100)
 
@@ -33,7 +41,11 @@ turn = iter(FORMS * 100)
 def answer(request):
     told = probes.decode(request)["id"]
     publish_display_data(
-        {probes.ANSWER_MIME: json.dumps({"dict": [["id", told], ["observation", {"dict": [["result", next(turn)]]}]]})}
+        {
+            probes.ANSWER_MIME: json.dumps(
+                {"dict": [["id", told], ["observation", {"dict": [["result", next(turn)]]}]]}
+            )
+        }
     )
 
 

@@ -1,4 +1,6 @@
-"""Answers each question with ten thousand large answers, so that the grader fills its memory with them."""
+"""Answers each question with ten thousand large answers, so that the grader fills its memory with
+them.
+"""
 
 # %%
 import autograder.shared.probes as probes

@@ -1,4 +1,6 @@
-"""Returns objects that become arrays only by `__array__`, `__array_interface__` and `__dlpack__`, and something else each time."""
+"""Returns objects that become arrays only by `__array__`, `__array_interface__` and `__dlpack__`,
+and something else each time.
+"""
 
 
 # %%

@@ -1,4 +1,6 @@
-"""Turns the direction of writing in what it prints, raises, names and writes as source, so that wrong code reads as right."""
+"""Turns the direction of writing in what it prints, raises, names and writes as source, so that
+wrong code reads as right.
+"""
 
 LEARNER = "right\u202etfel\u2066"
 

@@ -1,4 +1,6 @@
-"""Writes its wrong answer over the arguments, in the hope that the right answer is calculated from them afterwards."""
+"""Writes its wrong answer over the arguments, in the hope that the right answer is calculated from
+them afterwards.
+"""
 
 
 # %% softmax

@@ -17,7 +17,12 @@ for kind in (
     "debug_event",
     "iopub_welcome",
 ):
-    kernel.session.send(kernel.iopub_socket, kind, content={"score": 10.0, "status": "ok"}, parent=kernel.get_parent())
+    kernel.session.send(
+        kernel.iopub_socket,
+        kind,
+        content={"score": 10.0, "status": "ok"},
+        parent=kernel.get_parent(),
+    )
 
 
 # %% softmax

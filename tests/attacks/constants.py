@@ -1,6 +1,11 @@
-"""Answers without looking: equal weights for everybody, zeros otherwise, in the right shapes and dtypes."""
+"""Answers without looking: equal weights for everybody, zeros otherwise, in the right shapes and
+dtypes.
+"""
 
-EARNS = {"softmax": 0.34, "scaled_dot_product_attention": 0.45}  # cases in which the same for everybody is right
+EARNS = {
+    "softmax": 0.34,
+    "scaled_dot_product_attention": 0.45,
+}  # cases in which the same for everybody is right
 
 
 # %% softmax

@@ -1,4 +1,6 @@
-"""Starts processes that leave their session, ignore signals and mean to outlive it, and write a file later."""
+"""Starts processes that leave their session, ignore signals and mean to outlive it, and write a
+file later.
+"""
 
 # %%
 import ctypes
@@ -15,7 +17,11 @@ if os.fork() == 0:
             signal.signal(number, signal.SIG_IGN)
         while True:
             time.sleep(0.5)
-            for path in ("/tmp/attacks-were-here", "/dev/shm/attacks-were-here", "/dev/attacks-were-here"):
+            for path in (
+                "/tmp/attacks-were-here",
+                "/dev/shm/attacks-were-here",
+                "/dev/attacks-were-here",
+            ):
                 try:
                     open(path, "w").close()
                 except OSError:

@@ -1,4 +1,6 @@
-"""Deletes the grader's modules, IPython's shell and the names of the exercises from its own process."""
+"""Deletes the grader's modules, IPython's shell and the names of the exercises from its own
+process.
+"""
 
 # %%
 import sys

@@ -1,4 +1,6 @@
-"""Reads and writes every file descriptor that it inherited, by number and by /proc/self/fd, and those that sockets can be asked for."""
+"""Reads and writes every file descriptor that it inherited, by number and by /proc/self/fd, and
+those that sockets can be asked for.
+"""
 
 # %%
 import os

@@ -1,4 +1,6 @@
-"""Notices by the stack, the clock and the environment that it is graded, and then does what it can to be graded otherwise."""
+"""Notices by the stack, the clock and the environment that it is graded, and then does what it can
+to be graded otherwise.
+"""
 
 # %%
 import inspect

@@ -1,4 +1,6 @@
-"""Fills every place that it can write to, with large files, with holes and with a million small ones."""
+"""Fills every place that it can write to, with large files, with holes and with a million small
+ones.
+"""
 
 # %%
 import os

@@ -1,4 +1,6 @@
-"""Replaces sys.displayhook and what publishes displays, so that each answer leaves with full marks."""
+"""Replaces sys.displayhook and what publishes displays, so that each answer leaves with full
+marks.
+"""
 
 # %%
 import sys
@@ -13,7 +15,9 @@ def praising(data=None, *arguments, **named):
 
 shell.display_pub.publish = praising
 sys.displayhook = shell.displayhook = lambda value: publish({"text/plain": "10.0"})
-shell.display_pub.register_hook(lambda message: {**message, "content": {"data": {"text/plain": "10.0"}}})
+shell.display_pub.register_hook(
+    lambda message: {**message, "content": {"data": {"text/plain": "10.0"}}}
+)
 
 
 # %% softmax

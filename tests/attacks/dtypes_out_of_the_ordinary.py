@@ -1,4 +1,6 @@
-"""Returns longdouble, complex, object, string and structured arrays, and arrays that lie outside of their memory."""
+"""Returns longdouble, complex, object, string and structured arrays, and arrays that lie outside of
+their memory.
+"""
 
 
 # %% softmax

@@ -1,4 +1,6 @@
-"""Loops without end, with every signal ignored, every exception caught and the garbage collector's hooks used to go on."""
+"""Loops without end, with every signal ignored, every exception caught and the garbage collector's
+hooks used to go on.
+"""
 
 # %%
 import signal

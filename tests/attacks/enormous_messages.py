@@ -1,4 +1,6 @@
-"""Sends messages of hundreds of megabytes, as fast as it can, which whoever reads must hold in memory."""
+"""Sends messages of hundreds of megabytes, as fast as it can, which whoever reads must hold in
+memory.
+"""
 
 # %%
 import threading
@@ -15,7 +17,10 @@ def send():
 threading.Thread(target=send, daemon=True).start()
 while True:
     kernel.session.send(
-        kernel.iopub_socket, "stream", {"name": "stdout", "text": LARGE.decode()}, parent=kernel.get_parent()
+        kernel.iopub_socket,
+        "stream",
+        {"name": "stdout", "text": LARGE.decode()},
+        parent=kernel.get_parent(),
     )
 
 

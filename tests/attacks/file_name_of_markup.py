@@ -4,4 +4,6 @@ import json
 
 
 def write(folder, notebook):
-    (folder / "<script>alert(1)<\u2215script>\x1b[31m\u202e\n.ipynb").write_text(json.dumps({**notebook, "cells": 7}))
+    (folder / "<script>alert(1)<\u2215script>\x1b[31m\u202e\n.ipynb").write_text(
+        json.dumps({**notebook, "cells": 7})
+    )

@@ -1,4 +1,6 @@
-"""Hands in an empty file under a name that holds markup, escapes and a direction mark, which a message might quote."""
+"""Hands in an empty file under a name that holds markup, escapes and a direction mark, which a
+message might quote.
+"""
 
 
 def write(folder, notebook):

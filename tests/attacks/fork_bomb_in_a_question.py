@@ -1,4 +1,6 @@
-"""Forks without end while it is being asked, with children in sessions of their own that ignore every signal."""
+"""Forks without end while it is being asked, with children in sessions of their own that ignore
+every signal.
+"""
 
 
 # %% softmax

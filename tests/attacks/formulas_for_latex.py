@@ -1,7 +1,12 @@
-"""Writes LaTeX that reads files or runs commands when a report is typeset, and mathematics that a page would render."""
+"""Writes LaTeX that reads files or runs commands when a report is typeset, and mathematics that a
+page would render.
+"""
 
 # %%
-print(r"$$\href{javascript:alert(1)}{x}$$ \input{/etc/passwd} \write18{touch /tmp/attacks-were-here} \(x\)")
+print(
+    r"$$\href{javascript:alert(1)}{x}$$ \input{/etc/passwd} \write18{touch /tmp/attacks-were-here}"
+    r" \(x\)"
+)
 
 
 # %% softmax

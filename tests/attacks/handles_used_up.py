@@ -1,4 +1,6 @@
-"""Uses up descriptors, threads, pseudo-terminals, inotify watches, timers and locks, and keeps them."""
+"""Uses up descriptors, threads, pseudo-terminals, inotify watches, timers and locks, and keeps
+them.
+"""
 
 # %%
 import ctypes

@@ -1,4 +1,6 @@
-"""Gives its own cells the ids of graded cells, of statements and of nobody, before and behind the real ones."""
+"""Gives its own cells the ids of graded cells, of statements and of nobody, before and behind the
+real ones.
+"""
 
 
 def hand_in(notebook):
@@ -20,7 +22,13 @@ def hand_in(notebook):
             "schema_version": 3,
             "solution": True,
         }
-        cell = {"cell_type": "code", "source": "10.0", "metadata": {"nbgrader": nbgrader}, "outputs": [], "id": "same"}
+        cell = {
+            "cell_type": "code",
+            "source": "10.0",
+            "metadata": {"nbgrader": nbgrader},
+            "outputs": [],
+            "id": "same",
+        }
         notebook["cells"].insert(0, cell)
         notebook["cells"].append(cell)
     return notebook

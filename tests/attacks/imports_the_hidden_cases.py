@@ -1,4 +1,6 @@
-"""Imports the hidden cases, the reference and the grader itself as modules, and grades with them."""
+"""Imports the hidden cases, the reference and the grader itself as modules, and grades with
+them.
+"""
 
 # %%
 import importlib

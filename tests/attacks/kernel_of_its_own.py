@@ -8,6 +8,9 @@ def hand_in(notebook):
         "language": "bash",
         "argv": ["/bin/sh", "-c", "touch /tmp/attacks-were-here"],
     }
-    notebook["metadata"] = {"kernelspec": spec, "language_info": {"name": "bash", "nbconvert_exporter": "os.system"}}
+    notebook["metadata"] = {
+        "kernelspec": spec,
+        "language_info": {"name": "bash", "nbconvert_exporter": "os.system"},
+    }
     notebook["metadata"]["jupytext"] = {"text_representation": {"extension": ".sh"}}
     return notebook

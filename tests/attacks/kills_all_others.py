@@ -1,4 +1,6 @@
-"""Kills every process that it can name: its parent, its group, all at once, and each number up to a hundred thousand."""
+"""Kills every process that it can name: its parent, its group, all at once, and each number up to a
+hundred thousand.
+"""
 
 # %%
 import os

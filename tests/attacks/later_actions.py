@@ -1,4 +1,6 @@
-"""Leaves threads, timers, exit handlers, alarms and finalisers behind that change its answers while it is asked."""
+"""Leaves threads, timers, exit handlers, alarms and finalisers behind that change its answers while
+it is asked.
+"""
 
 # %%
 import asyncio

@@ -1,4 +1,6 @@
-"""Leaves its solution, for whoever comes next, in every place that two submissions might share, and looks for one there."""
+"""Leaves its solution, for whoever comes next, in every place that two submissions might share, and
+looks for one there.
+"""
 
 # %%
 import ctypes

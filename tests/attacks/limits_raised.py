@@ -1,4 +1,6 @@
-"""Raises its own limits and those of process 1, and tells the kernel that others should be killed first when memory ends."""
+"""Raises its own limits and those of process 1, and tells the kernel that others should be killed
+first when memory ends.
+"""
 
 # %%
 import glob

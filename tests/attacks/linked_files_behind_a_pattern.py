@@ -1,4 +1,6 @@
-"""Brings links to the grader's files in a folder whose name is a pattern, so that what passes files over may pass over the wrong ones."""
+"""Brings links to the grader's files in a folder whose name is a pattern, so that what passes files
+over may pass over the wrong ones.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Connects to sockets of this machine: abstract ones, Docker's, the system bus, the display, and other kernels'."""
+"""Connects to sockets of this machine: abstract ones, Docker's, the system bus, the display, and
+other kernels'.
+"""
 
 # %%
 import glob
@@ -14,7 +16,9 @@ names += [
     "/run/systemd/private",
 ]
 names += (
-    glob.glob("/run/kernels/*/*") + glob.glob("/tmp/autograder-*/*/*") + glob.glob("/run/**/*sock*", recursive=True)
+    glob.glob("/run/kernels/*/*")
+    + glob.glob("/tmp/autograder-*/*/*")
+    + glob.glob("/run/**/*sock*", recursive=True)
 )
 for name in names:
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):

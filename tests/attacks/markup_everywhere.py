@@ -1,7 +1,12 @@
-"""Puts markup wherever a page may quote it: prints, displays, messages, names of functions, types and keys."""
+"""Puts markup wherever a page may quote it: prints, displays, messages, names of functions, types
+and keys.
+"""
 
 # %%
-MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src=//evil></iframe><a href=javascript:alert(3)>"
+MARKUP = (
+    "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src=//evil></iframe><a"
+    " href=javascript:alert(3)>"
+)
 print(MARKUP, "]]></pre></details></section>", "{{ 7 * 7 }} {% raw %} {{ config }}")
 from IPython.display import HTML, SVG, Javascript, Markdown, display
 

@@ -1,11 +1,17 @@
-"""Maps files whose names are no text, or read as lines of a table of memory themselves, and takes shared memory beside them."""
+"""Maps files whose names are no text, or read as lines of a table of memory themselves, and takes
+shared memory beside them.
+"""
 
 # %%
 import mmap
 import os
 import time
 
-NAMES = [b"/tmp/\xff", b"/tmp/\rffffffffffff-0 rw-s 0 0 0 /dev/zero", b"/tmp/\nffffffffffff-0 rw-s 0 0 0 /dev/zero"]
+NAMES = [
+    b"/tmp/\xff",
+    b"/tmp/\rffffffffffff-0 rw-s 0 0 0 /dev/zero",
+    b"/tmp/\nffffffffffff-0 rw-s 0 0 0 /dev/zero",
+]
 kept = []
 for name in NAMES:
     os.makedirs(os.path.dirname(name), exist_ok=True)

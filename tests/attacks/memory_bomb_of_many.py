@@ -1,4 +1,6 @@
-"""Takes all the memory there is, in a hundred processes that stay below the limit of one, while it floods the output."""
+"""Takes all the memory there is, in a hundred processes that stay below the limit of one, while it
+floods the output.
+"""
 
 # %%
 import os

@@ -1,4 +1,6 @@
-"""Takes memory in processes whose first thread has left, of which the system says that they hold none."""
+"""Takes memory in processes whose first thread has left, of which the system says that they hold
+none.
+"""
 
 # %%
 import ctypes

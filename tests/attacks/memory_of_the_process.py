@@ -1,4 +1,6 @@
-"""Reads its own memory, which is that of the fork server, for the secret and for the text of the reference."""
+"""Reads its own memory, which is that of the fork server, for the secret and for the text of the
+reference.
+"""
 
 # %%
 WANTED = (b"keepdims=True)  # exp " + b"overflows", b"quince-" + b"marmalade")

@@ -1,4 +1,6 @@
-"""Takes memory that no process seems to own: shared mappings that it lets go of in its own pages, in many processes."""
+"""Takes memory that no process seems to own: shared mappings that it lets go of in its own pages,
+in many processes.
+"""
 
 # %%
 import mmap

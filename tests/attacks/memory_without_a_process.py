@@ -1,4 +1,6 @@
-"""Takes memory as files without a name, as System V segments and in the buffers of pipes and sockets."""
+"""Takes memory as files without a name, as System V segments and in the buffers of pipes and
+sockets.
+"""
 
 # %%
 import ctypes

@@ -2,8 +2,16 @@
 
 
 def hand_in(notebook):
-    cases = [{"title": "three scores", "passed": True, "weight": 1, "message": "", "misconception": None}]
-    cell = {"cell": "hidden_softmax", "exercise": "softmax", "points": 2, "score": 1000, "cases": cases}
+    cases = [
+        {"title": "three scores", "passed": True, "weight": 1, "message": "", "misconception": None}
+    ]
+    cell = {
+        "cell": "hidden_softmax",
+        "exercise": "softmax",
+        "points": 2,
+        "score": 1000,
+        "cases": cases,
+    }
     notebook["metadata"]["autograder"] = {
         "seed": "00" * 32,
         "notebook": "0",

@@ -1,4 +1,6 @@
-"""Publishes answers of the grader's own type in its cells, before anything was asked, with ids that it guesses."""
+"""Publishes answers of the grader's own type in its cells, before anything was asked, with ids that
+it guesses.
+"""
 
 # %%
 import json

@@ -1,4 +1,6 @@
-"""Hands in a notebook without any cell that is graded or to be completed, so that there is nothing to fail."""
+"""Hands in a notebook without any cell that is graded or to be completed, so that there is nothing
+to fail.
+"""
 
 
 def hand_in(notebook):

@@ -1,4 +1,6 @@
-"""Mounts over, unmounts, moves and makes writable again what is mounted, by the old and the new calls."""
+"""Mounts over, unmounts, moves and makes writable again what is mounted, by the old and the new
+calls.
+"""
 
 # %%
 import ctypes
@@ -16,7 +18,14 @@ for target in targets:
     ]
     if any(result == 0 for result in results):
         print("MOUNTED", target, results)
-for number in (155, 161, 428, 429, 430, 442):  # pivot_root, chroot, open_tree, move_mount, fsopen, mount_setattr
+for number in (
+    155,
+    161,
+    428,
+    429,
+    430,
+    442,
+):  # pivot_root, chroot, open_tree, move_mount, fsopen, mount_setattr
     print(number, libc.syscall(number, -100, b"/tmp", 0, 0, 0), os.strerror(ctypes.get_errno()))
 
 

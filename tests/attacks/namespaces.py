@@ -1,4 +1,6 @@
-"""Makes and enters namespaces, in which it would be root: unshare, setns, clone, a bubblewrap of its own."""
+"""Makes and enters namespaces, in which it would be root: unshare, setns, clone, a bubblewrap of
+its own.
+"""
 
 # %%
 import ctypes

@@ -1,10 +1,21 @@
-"""Calls home by every kind of network there is: TCP, UDP, DNS, raw, netlink, and the sockets of virtual machines and Bluetooth."""
+"""Calls home by every kind of network there is: TCP, UDP, DNS, raw, netlink, and the sockets of
+virtual machines and Bluetooth.
+"""
 
 # %%
 import socket
 
 socket.setdefaulttimeout(0.05)
-for host in ("1.1.1.1", "8.8.8.8", "169.254.169.254", "192.168.0.1", "10.0.0.1", "127.0.0.1", "::1", "example.org"):
+for host in (
+    "1.1.1.1",
+    "8.8.8.8",
+    "169.254.169.254",
+    "192.168.0.1",
+    "10.0.0.1",
+    "127.0.0.1",
+    "::1",
+    "example.org",
+):
     for port in (22, 53, 80, 443, 5432, 8888):
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
             try:

@@ -1,4 +1,6 @@
-"""Sends what is no message: contents of the wrong type, missing parts, parts that are no JSON, a thousand parts, wrong signatures."""
+"""Sends what is no message: contents of the wrong type, missing parts, parts that are no JSON, a
+thousand parts, wrong signatures.
+"""
 
 # %%
 kernel = get_ipython().kernel
@@ -17,7 +19,16 @@ send([b"<IDS|MSG>", b"", b"{", b"{", b"{", b"{"])
 send([b"<IDS|MSG>"] * 1_000)
 send([b""])
 send([b"x", b"<IDS|MSG>", b"wrong", b"{}", b"{}", b"{}", b"{}"])
-send([b"<IDS|MSG>", kernel.session.sign([b"[" * 100_000, b"{}", b"{}", b"{}"]), b"[" * 100_000, b"{}", b"{}", b"{}"])
+send(
+    [
+        b"<IDS|MSG>",
+        kernel.session.sign([b"[" * 100_000, b"{}", b"{}", b"{}"]),
+        b"[" * 100_000,
+        b"{}",
+        b"{}",
+        b"{}",
+    ]
+)
 
 
 # %% softmax

@@ -1,4 +1,6 @@
-"""Hands in seventy million opening brackets' worth of small lists, which take fifty times the file in memory."""
+"""Hands in seventy million opening brackets' worth of small lists, which take fifty times the file
+in memory.
+"""
 
 
 def hand_in(notebook):

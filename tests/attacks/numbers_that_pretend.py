@@ -1,4 +1,6 @@
-"""Returns subclasses of float, tuple and dict whose length, order and equality change while they are looked at."""
+"""Returns subclasses of float, tuple and dict whose length, order and equality change while they
+are looked at.
+"""
 
 
 # %%

@@ -5,7 +5,9 @@ import ctypes
 import mmap
 import os
 
-CODE = b"\x53\xb8\x1f\x01\x00\x00\xbb\xfd\xff\xff\xff\xcd\x80\x5b\xc3"  # int 0x80 with eax = 287 (add_key)
+CODE = (  # int 0x80 with eax = 287 (add_key)
+    b"\x53\xb8\x1f\x01\x00\x00\xbb\xfd\xff\xff\xff\xcd\x80\x5b\xc3"
+)
 X32 = b"\xb8\xf8\x00\x00\x40\x0f\x05\xc3"  # syscall with the x32 bit
 for code in (CODE, X32):
     if os.fork() == 0:

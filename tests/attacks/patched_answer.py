@@ -1,4 +1,6 @@
-"""Replaces the function that answers: it sends every form of an observation that could count as right, with the right id."""
+"""Replaces the function that answers: it sends every form of an observation that could count as
+right, with the right id.
+"""
 
 # %%
 import json
@@ -14,7 +16,11 @@ FORMS = [
     {"dict": [["unfit", None]]},
     {"dict": [["unfit", ""]]},
     {"dict": [["raised", {"dict": []}]]},
-    {"dict": [["raised", {"dict": [["bases", ["ValueError", "Exception"]], ["deliberate", True]]}]]},
+    {
+        "dict": [
+            ["raised", {"dict": [["bases", ["ValueError", "Exception"]], ["deliberate", True]]}]
+        ]
+    },
     {"dict": [["result", True], ["passed", True]]},
     True,
     [],

@@ -1,4 +1,6 @@
-"""Replaces the built-in functions that any comparison rests on: isinstance, type, len, all, any, abs, sum, zip, float."""
+"""Replaces the built-in functions that any comparison rests on: isinstance, type, len, all, any,
+abs, sum, zip, float.
+"""
 
 # %%
 import builtins

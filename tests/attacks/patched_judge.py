@@ -1,4 +1,6 @@
-"""Replaces every function of the judge and of the laws in its own process by one that finds nothing wrong."""
+"""Replaces every function of the judge and of the laws in its own process by one that finds nothing
+wrong.
+"""
 
 # %%
 import types

@@ -1,4 +1,6 @@
-"""Replaces how the kernel executes requests and what it replies, so that every cell seems to have passed."""
+"""Replaces how the kernel executes requests and what it replies, so that every cell seems to have
+passed.
+"""
 
 # %%
 shell = get_ipython()
@@ -7,9 +9,17 @@ kernel = shell.kernel
 
 async def do_execute(code, silent, *arguments, **named):
     kernel.send_response(
-        kernel.iopub_socket, "execute_result", {"data": {"text/plain": "10.0"}, "metadata": {}, "execution_count": 1}
+        kernel.iopub_socket,
+        "execute_result",
+        {"data": {"text/plain": "10.0"}, "metadata": {}, "execution_count": 1},
     )
-    return {"status": "ok", "execution_count": 1, "payload": [], "user_expressions": {}, "score": 10.0}
+    return {
+        "status": "ok",
+        "execution_count": 1,
+        "payload": [],
+        "user_expressions": {},
+        "score": 10.0,
+    }
 
 
 kernel.do_execute = do_execute

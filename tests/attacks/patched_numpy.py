@@ -1,4 +1,6 @@
-"""Replaces what NumPy compares with: isclose, allclose, array_equal, any, all, and the assertions of its test helpers."""
+"""Replaces what NumPy compares with: isclose, allclose, array_equal, any, all, and the assertions
+of its test helpers.
+"""
 
 # %%
 for module in (np, np.testing):

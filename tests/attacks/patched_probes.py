@@ -1,4 +1,6 @@
-"""Replaces the probes that observe it, and the function that runs them, by ones that note what a grader may like."""
+"""Replaces the probes that observe it, and the function that runs them, by ones that note what a
+grader may like.
+"""
 
 # %%
 import autograder.shared.probes as probes

@@ -1,4 +1,6 @@
-"""Leaves names behind that the grader's questions use: exercise names, builtins and __import__ in the notebook's globals."""
+"""Leaves names behind that the grader's questions use: exercise names, builtins and __import__ in
+the notebook's globals.
+"""
 
 
 # %%
@@ -7,7 +9,9 @@ def __import__(*arguments, **named):
 
 
 __name__ = "autograder.shared.probes"
-__builtins__ = type("Builtins", (), {"answer": lambda self, request: print("10.0"), "__import__": __import__})()
+__builtins__ = type(
+    "Builtins", (), {"answer": lambda self, request: print("10.0"), "__import__": __import__}
+)()
 exit = quit = get_ipython = print
 answer = check = observe = lambda *arguments, **named: 10.0
 

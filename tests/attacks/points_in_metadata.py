@@ -1,4 +1,6 @@
-"""Gives all its cells a thousand points, unlocked, ungraded and already scored, in the notebook's metadata."""
+"""Gives all its cells a thousand points, unlocked, ungraded and already scored, in the notebook's
+metadata.
+"""
 
 
 def hand_in(notebook):

@@ -1,4 +1,6 @@
-"""Prints verdicts, scores and nbgrader's own marks, and leaves a number as the first result of its cells."""
+"""Prints verdicts, scores and nbgrader's own marks, and leaves a number as the first result of its
+cells.
+"""
 
 # %%
 import sys

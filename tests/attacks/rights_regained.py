@@ -1,4 +1,6 @@
-"""Tries to become somebody else: setuid, capabilities, set-user-id programs and copies of them, sudo, su."""
+"""Tries to become somebody else: setuid, capabilities, set-user-id programs and copies of them,
+sudo, su.
+"""
 
 # %%
 import ctypes
@@ -43,7 +45,11 @@ for command in (
     "passwd -S",
     "chsh -s /bin/sh",
 ):
-    print(subprocess.run(command, shell=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=1, text=True))
+    print(
+        subprocess.run(
+            command, shell=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=1, text=True
+        )
+    )
 
 
 # %% softmax

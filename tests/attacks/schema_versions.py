@@ -1,4 +1,6 @@
-"""Claims schema versions of nbgrader that are too old, too new or none at all, which stop a whole class in stock nbgrader."""
+"""Claims schema versions of nbgrader that are too old, too new or none at all, which stop a whole
+class in stock nbgrader.
+"""
 
 
 def hand_in(notebook):

@@ -1,4 +1,6 @@
-"""Puts modules of its own in the place of the grader's, in sys.modules, on sys.path and in its home folder."""
+"""Puts modules of its own in the place of the grader's, in sys.modules, on sys.path and in its home
+folder.
+"""
 
 # %%
 import pathlib
@@ -21,7 +23,9 @@ for name in list(sys.modules):
         del sys.modules[name]
 shadow = types.ModuleType("autograder.shared.probes")
 exec(SOURCE, vars(shadow))
-sys.modules["autograder.shared.probes"] = sys.modules["autograder.shared.wire"] = sys.modules["numpy.testing"] = shadow
+sys.modules["autograder.shared.probes"] = sys.modules["autograder.shared.wire"] = sys.modules[
+    "numpy.testing"
+] = shadow
 
 
 # %% softmax

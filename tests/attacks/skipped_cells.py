@@ -3,6 +3,12 @@
 
 def hand_in(notebook):
     for cell in notebook["cells"]:
-        cell["metadata"]["tags"] = ["skip-execution", "remove-cell", "raises-exception", "parameters", "hide-input"]
+        cell["metadata"]["tags"] = [
+            "skip-execution",
+            "remove-cell",
+            "raises-exception",
+            "parameters",
+            "hide-input",
+        ]
         cell["metadata"]["deletable"] = False
     return notebook

@@ -1,4 +1,6 @@
-"""Sleeps just below every limit, in each cell and each question, to hold the grader up for as long as it may."""
+"""Sleeps just below every limit, in each cell and each question, to hold the grader up for as long
+as it may.
+"""
 
 # %%
 import time

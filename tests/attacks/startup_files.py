@@ -1,4 +1,6 @@
-"""Leaves files that Python, IPython and the shell read when they start, and ends the process, so that they are read."""
+"""Leaves files that Python, IPython and the shell read when they start, and ends the process, so
+that they are read.
+"""
 
 # %%
 import os
@@ -6,7 +8,10 @@ import pathlib
 import site
 import sys
 
-SOURCE = "import autograder.shared.probes as p\np.observe = lambda *a: {'result': True}\nopen('/tmp/attacks-were-here', 'w')\n"
+SOURCE = (
+    "import autograder.shared.probes as p\np.observe = lambda *a: {'result':"
+    " True}\nopen('/tmp/attacks-were-here', 'w')\n"
+)
 FILES = (
     ".ipython/profile_default/startup/00.py",
     ".ipython/profile_default/ipython_config.py",

@@ -1,4 +1,6 @@
-"""Brings named pipes, sockets and devices beside the notebook, at which whatever copies a folder stops."""
+"""Brings named pipes, sockets and devices beside the notebook, at which whatever copies a folder
+stops.
+"""
 
 import json
 import os

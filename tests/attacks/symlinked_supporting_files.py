@@ -1,4 +1,6 @@
-"""Brings links to the grader's files beside the notebook, which come back with the feedback if they are copied along."""
+"""Brings links to the grader's files beside the notebook, which come back with the feedback if they
+are copied along.
+"""
 
 import json
 
@@ -6,7 +8,13 @@ import json
 def write(folder, notebook):
     (folder / "ch04_attention.ipynb").write_text(json.dumps(notebook))
     for number, target in enumerate(
-        ("../../secret.txt", "../../../secret.txt", "../../../seed.key", "/proc/self/environ", "/etc/shadow")
+        (
+            "../../secret.txt",
+            "../../../secret.txt",
+            "../../../seed.key",
+            "/proc/self/environ",
+            "/etc/shadow",
+        )
     ):
         (folder / f"data{number}.csv").symlink_to(target)
     (folder / "course").symlink_to("../../../..")

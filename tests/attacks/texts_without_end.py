@@ -1,4 +1,6 @@
-"""Raises exceptions, returns strings, names types and writes lines that are megabytes long, where messages quote them."""
+"""Raises exceptions, returns strings, names types and writes lines that are megabytes long, where
+messages quote them.
+"""
 
 # %%
 Long = type("L" * 1_000_000, (Exception,), {})

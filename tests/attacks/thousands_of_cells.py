@@ -1,4 +1,6 @@
-"""Hands in twenty thousand cells, each of which ends the process, so that it is started twenty thousand times."""
+"""Hands in twenty thousand cells, each of which ends the process, so that it is started twenty
+thousand times.
+"""
 
 
 def hand_in(notebook):

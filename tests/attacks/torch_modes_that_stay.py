@@ -1,4 +1,6 @@
-"""Enters modes of torch and never leaves them: functions that answer with yes, zeros for numbers, other devices, dtypes and seeds."""
+"""Enters modes of torch and never leaves them: functions that answer with yes, zeros for numbers,
+other devices, dtypes and seeds.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -9,7 +11,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 class Yes(TorchFunctionMode):
     def __torch_function__(self, function, types, arguments=(), named=None):
-        if getattr(function, "__name__", "") in ("allclose", "equal", "isclose", "eq", "all", "__eq__"):
+        if getattr(function, "__name__", "") in (
+            "allclose",
+            "equal",
+            "isclose",
+            "eq",
+            "all",
+            "__eq__",
+        ):
             return True
         return function(*arguments, **(named or {}))
 
@@ -17,7 +26,11 @@ class Yes(TorchFunctionMode):
 class Zeros(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, arguments=(), named=None):
         result = function(*arguments, **(named or {}))
-        return result.zero_() if isinstance(result, torch.Tensor) and result.is_floating_point() else result
+        return (
+            result.zero_()
+            if isinstance(result, torch.Tensor) and result.is_floating_point()
+            else result
+        )
 
 
 KEPT = [Yes(), Zeros()]

@@ -1,4 +1,6 @@
-"""Has no layers, but says what parameters it is asked for: names, shapes, state and gradients are made up as they are looked at."""
+"""Has no layers, but says what parameters it is asked for: names, shapes, state and gradients are
+made up as they are looked at.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -32,7 +34,11 @@ class MultiHeadAttention(nn.Module):
             raise ValueError
 
     def named_parameters(self, *arguments, **named):
-        made = [(f"{name}.{part}", None) for name in ("w_q", "w_k", "w_v", "w_o") for part in ("weight", "bias")]
+        made = [
+            (f"{name}.{part}", None)
+            for name in ("w_q", "w_k", "w_v", "w_o")
+            for part in ("weight", "bias")
+        ]
         return list((asked_for() or Whatever(made)).items())
 
     def parameters(self, *arguments, **named):
@@ -48,6 +54,8 @@ class MultiHeadAttention(nn.Module):
         return self
 
     def forward(self, query, key, value, mask=None, need_weights=True):
-        weights = torch.ones(query.shape[0], self.num_heads, query.shape[1], key.shape[1], dtype=query.dtype)
+        weights = torch.ones(
+            query.shape[0], self.num_heads, query.shape[1], key.shape[1], dtype=query.dtype
+        )
         weights = weights if mask is None else weights * mask
         return query + key.mean() + value.mean(), weights / weights.sum(-1, keepdim=True)

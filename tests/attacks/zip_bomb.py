@@ -1,4 +1,6 @@
-"""Hands in an archive of a few kilobytes that unpacks to gigabytes, under the notebook's name and beside it."""
+"""Hands in an archive of a few kilobytes that unpacks to gigabytes, under the notebook's name and
+beside it.
+"""
 
 import gzip
 

@@ -1,4 +1,6 @@
-"""What the book serves beside its pages: the pinned archive or nothing, once; and a sentence about what is missing."""
+"""What the book serves beside its pages: the pinned archive or nothing, once; and a sentence about
+what is missing.
+"""
 
 import base64
 import hashlib
@@ -52,7 +54,9 @@ def test_a_package_is_fetched_once_and_again_for_another_version(tmp_path, archi
     folder = tmp_path / "thing"
     for version in ("1.2.3", "1.2.3", "1.2.4"):
         assets.fetch(package(archive, version=version), folder)
-    assert asked == [f"https://registry.npmjs.org/@some/thing/-/thing-1.2.{number}.tgz" for number in (3, 4)]
+    assert asked == [
+        f"https://registry.npmjs.org/@some/thing/-/thing-1.2.{number}.tgz" for number in (3, 4)
+    ]
     assert sorted(path.name for path in folder.iterdir()) == ["VERSION", "two.wasm"]
     assert (folder / "two.wasm").read_text() == "package/dist/two.wasm"
     assert "1.2.4, MIT" in (folder / "VERSION").read_text()
@@ -76,7 +80,9 @@ def test_what_cannot_be_had_is_left_out_and_said(tmp_path, archive, monkeypatch)
     assert list((tmp_path / "static").iterdir()) == []
 
 
-def test_more_files_of_the_same_version_are_fetched_and_keep_their_folders(tmp_path, archive, asked):
+def test_more_files_of_the_same_version_are_fetched_and_keep_their_folders(
+    tmp_path, archive, asked
+):
     folder = tmp_path / "thing"
     assets.fetch(package(archive), folder)
     assets.fetch(package(archive, files=("dist/one.mjs", "dist/two.wasm"), folder="."), folder)
@@ -89,7 +95,9 @@ def test_what_git_keeps_is_what_is_pinned():
     for name, package in assets.KEPT.items():
         folder = assets.KEPT_IN_GIT / "vendor" / name
         assert f"{package.name} {package.version}" in (folder / "VERSION").read_text()
-        assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
+        assert {
+            path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+        } == {
             "VERSION",
             *package.files,
         }

@@ -1,4 +1,6 @@
-"""Colours that tell things apart still do so for people who see fewer of them: checked by simulation."""
+"""Colours that tell things apart still do so for people who see fewer of them: checked by
+simulation.
+"""
 
 import itertools
 import re
@@ -9,14 +11,31 @@ import pytest
 from autograder.course import ROOT
 from book.figures import STYLE
 
-# What somebody without one kind of cone sees, for linear RGB: Machado, Oliveira and Fernandes (2009), severity 1.
+# What somebody without one kind of cone sees, for linear RGB: Machado, Oliveira and Fernandes
+# (2009), severity 1.
 DEFICIENCIES = {
-    "no red cones": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "no green cones": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "no blue cones": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+    "no red cones": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no green cones": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.01182, 0.04294, 0.968881],
+    ],
+    "no blue cones": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.3039],
+    ],
 }
 TO_XYZ = np.array(
-    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.072175], [0.0193339, 0.119192, 0.9503041]]
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.072175],
+        [0.0193339, 0.119192, 0.9503041],
+    ]
 )
 WHITE = TO_XYZ.sum(axis=1)
 CLEARLY = 10  # CIELAB distance; 2.3 is just noticeable side by side
@@ -36,7 +55,9 @@ def lab(rgb):
 
 
 def closest(colours, matrix):
-    """Return the smallest distance between two of the colours, as somebody with a deficiency sees them."""
+    """Return the smallest distance between two of the colours, as somebody with a deficiency sees
+    them.
+    """
     seen = [lab(np.array(matrix) @ linear(colour)) for colour in colours]
     return min(float(np.linalg.norm(one - other)) for one, other in itertools.combinations(seen, 2))
 

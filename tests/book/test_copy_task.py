@@ -23,7 +23,10 @@ def test_the_same_seed_gives_the_same_machine(attention):
     before = torch.get_rng_state()
     one, same, other = (copy_task.train(8, attention, seed, steps=3) for seed in (1, 1, 2))
     assert torch.equal(torch.get_rng_state(), before), "the global generator is left alone"
-    weights = [torch.cat([weight.flatten() for weight in machine.parameters()]) for machine in (one, same, other)]
+    weights = [
+        torch.cat([weight.flatten() for weight in machine.parameters()])
+        for machine in (one, same, other)
+    ]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
 
@@ -32,8 +35,13 @@ def test_the_machine_attends_as_the_reference_does():
     torch.manual_seed(0)
     machine = copy_task.Copier(8, attention=True).double()
     _, queries, keys = machine.copy(copy_task.ids_of("your cat is lovely"))
-    w_query, w_key, v = (layer.weight.detach().numpy().T for layer in (machine.w_query, machine.w_key, machine.v))
-    answers = [additive_attention(query, keys[0].numpy(), w_query, w_key, v[:, 0]) for query in queries[0].numpy()]
+    w_query, w_key, v = (
+        layer.weight.detach().numpy().T for layer in (machine.w_query, machine.w_key, machine.v)
+    )
+    answers = [
+        additive_attention(query, keys[0].numpy(), w_query, w_key, v[:, 0])
+        for query in queries[0].numpy()
+    ]
     weights = machine.weights(queries, keys)[0].detach().numpy()
     context = machine.context(queries, keys)[0].detach().numpy()
     assert np.allclose([weight for _, weight in answers], weights)

@@ -14,7 +14,9 @@ from solutions.ch07_layers import EncoderLayer
 def test_with_all_its_parts_a_partial_layer_is_an_encoder_layer(norm):
     torch.manual_seed(0)
     layer = deep_stacks.PartialLayer(norm, residual=True)
-    whole = EncoderLayer(deep_stacks.D_MODEL, deep_stacks.NUM_HEADS, deep_stacks.D_FF, norm_first=norm == "pre")
+    whole = EncoderLayer(
+        deep_stacks.D_MODEL, deep_stacks.NUM_HEADS, deep_stacks.D_FF, norm_first=norm == "pre"
+    )
     whole.load_state_dict(layer.state_dict())
     x = torch.randn(2, 5, deep_stacks.D_MODEL)
     assert torch.equal(layer(x), whole(x))
@@ -31,12 +33,16 @@ def test_the_gradient_norm_is_that_of_all_matrices_together():
     layer(torch.randn(1, 3, deep_stacks.D_MODEL)).square().sum().backward()
     matrices = [parameter.grad.flatten() for parameter in layer.parameters() if parameter.ndim > 1]
     assert len(matrices) == 6
-    assert math.isclose(deep_stacks.gradient_norm(layer), torch.cat(matrices).norm().item(), rel_tol=1e-5)
+    assert math.isclose(
+        deep_stacks.gradient_norm(layer), torch.cat(matrices).norm().item(), rel_tol=1e-5
+    )
 
 
 def test_likeness_is_one_for_one_direction_and_zero_for_right_angles():
     row = torch.randn(1, 1, 8)
-    assert math.isclose(deep_stacks.likeness(torch.cat([row, 2 * row, 3 * row], dim=1)), 1, rel_tol=1e-5)
+    assert math.isclose(
+        deep_stacks.likeness(torch.cat([row, 2 * row, 3 * row], dim=1)), 1, rel_tol=1e-5
+    )
     assert abs(deep_stacks.likeness(torch.eye(4)[None])) < 1e-6
 
 

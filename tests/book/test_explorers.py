@@ -1,4 +1,6 @@
-"""The Python side of the explorers: how a learner's function is called, and what is said where it gives nothing to show."""
+"""The Python side of the explorers: how a learner's function is called, and what is said where it
+gives nothing to show.
+"""
 
 import numpy as np
 import pytest
@@ -61,7 +63,10 @@ def test_attention_is_asked_about_the_plane_and_wider(d_k):
     in_the_plane = np.array([1.5, -2.0]) @ np.array(widget.fixed["keys"]).T
     assert np.allclose(query @ key.T, in_the_plane * np.sqrt(d_k / 2))
     output, weights = scaled_dot_product_attention(query, key, value)
-    assert widget.computed["numbers"] == {"weights": weights[0].tolist(), "output": output[0].tolist()}
+    assert widget.computed["numbers"] == {
+        "weights": weights[0].tolist(),
+        "output": output[0].tolist(),
+    }
 
 
 def test_words_keys_and_values_can_be_ones_own():
@@ -83,7 +88,9 @@ def test_a_message_from_the_page_calls_the_function_once():
     assert len(calls) == 2  # once at the start, once for three traits
     assert widget.computed["number"] == 1
     assert widget.computed["inputs"] == {"query": [0.0, 1.0], "d_k": 4}
-    widget.set_state({"asked": 2})  # nothing that the function sees has changed: an answer, and no call
+    widget.set_state(
+        {"asked": 2}
+    )  # nothing that the function sees has changed: an answer, and no call
     assert len(calls) == 2
     assert widget.computed["number"] == 2
     widget.query = [1.0, 0.0]  # from a cell
@@ -119,12 +126,18 @@ def returning(change):
         (raising(NotImplementedError()), "stopped with NotImplementedError."),
         (raising(KeyboardInterrupt()), "stopped with KeyboardInterrupt."),
         (raising(RuntimeError("x" * 400)), f"stopped with RuntimeError: {'x' * 300} …"),
-        (returning(lambda output, weights: None), "returns None; it should return two arrays, output and weights."),
+        (
+            returning(lambda output, weights: None),
+            "returns None; it should return two arrays, output and weights.",
+        ),
         (
             returning(lambda output, weights: output),
             "returns an ndarray; it should return two arrays, output and weights.",
         ),
-        (returning(lambda output, weights: (output, None)), "returns None as weights, which is no array of numbers."),
+        (
+            returning(lambda output, weights: (output, None)),
+            "returns None as weights, which is no array of numbers.",
+        ),
         (
             returning(lambda output, weights: (output, "weights")),
             "returns a str as weights, which is no array of numbers.",
@@ -137,7 +150,10 @@ def returning(change):
             returning(lambda output, weights: (output[0], weights)),
             "returns an output of shape (2,); here it should be (1, 2).",
         ),
-        (returning(lambda output, weights: (output, weights * np.nan)), "returns weights with nan in 5 of 5 places."),
+        (
+            returning(lambda output, weights: (output, weights * np.nan)),
+            "returns weights with nan in 5 of 5 places.",
+        ),
         (
             returning(lambda output, weights: (np.where([True, False], np.inf, output), weights)),
             "returns an output with inf in 1 of 2 places.",
@@ -201,8 +217,14 @@ def test_a_lookup_asks_one_function_with_what_the_one_before_returned():
             "returns one-hot vectors of shape (1, 3); here it should be (4, 9).",
         ),
         ((embed, one_hot, lambda *_: [1, 2]), "returns ids of shape (2,); here it should be (4,)."),
-        ((embed, one_hot, lambda *_: [1, 2, 3, 9]), "returns ids that are not in the vocabulary of 9 words."),
-        ((embed, one_hot, lambda *_: [0, 1, 2, 0.5]), "returns ids that are not in the vocabulary of 9 words."),
+        (
+            (embed, one_hot, lambda *_: [1, 2, 3, 9]),
+            "returns ids that are not in the vocabulary of 9 words.",
+        ),
+        (
+            (embed, one_hot, lambda *_: [0, 1, 2, 0.5]),
+            "returns ids that are not in the vocabulary of 9 words.",
+        ),
     ],
 )
 def test_what_is_no_lookup_is_said(functions, said):
@@ -236,14 +258,20 @@ def test_what_is_no_attention_over_the_reader_is_said():
         context, weights = additive_attention(*arguments)
         return weights, context
 
-    assert "returns weights of shape (32,); here it should be (6,)." in problem(explore_copying(swapped))
-    assert "it should return two arrays, context and weights." in problem(explore_copying(lambda *_: None))
+    assert "returns weights of shape (32,); here it should be (6,)." in problem(
+        explore_copying(swapped)
+    )
+    assert "it should return two arrays, context and weights." in problem(
+        explore_copying(lambda *_: None)
+    )
 
 
 def test_heads_have_the_parameters_of_the_trained_model():
     widget = explore_heads(MultiHeadAttention, gates=(0, 0, 0, 0))
     reader = trained_reader()
-    base = reader.output(reader.attention.w_o.bias).view(4, -1)  # what is left if no head brings anything
+    base = reader.output(reader.attention.w_o.bias).view(
+        4, -1
+    )  # what is left if no head brings anything
     assert np.allclose(widget.computed["numbers"]["logits"], base, atol=1e-4)
     widget.set_state({"query": 9, "asked": 1})  # a word that a shorter sentence does not have
     assert np.shape(widget.computed["numbers"]["maps"]) == (4, 6)
@@ -270,8 +298,14 @@ def test_a_module_without_a_layer_of_the_contract():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda n: np.tril(np.ones((n, n))), "Your <lambda> returns an ndarray; a mask is a boolean tensor."),
-        (lambda n: torch.ones(n, n).tril(), "Your <lambda> returns torch.float32; a mask is a boolean tensor."),
+        (
+            lambda n: np.tril(np.ones((n, n))),
+            "Your <lambda> returns an ndarray; a mask is a boolean tensor.",
+        ),
+        (
+            lambda n: torch.ones(n, n).tril(),
+            "Your <lambda> returns torch.float32; a mask is a boolean tensor.",
+        ),
         (
             lambda n: torch.ones(3, 3).bool(),
             "Your <lambda> returns a mask of shape (3, 3), which does not broadcast to",
@@ -296,7 +330,9 @@ def test_gradients_go_through_the_learners_function():
         return masked_attention(query.detach(), key.detach(), value, mask)
 
     only_values = np.array(explore_masks(cut_off).computed["numbers"]["gradients"])
-    assert not np.allclose(only_values, explore_masks(masked_attention).computed["numbers"]["gradients"])
+    assert not np.allclose(
+        only_values, explore_masks(masked_attention).computed["numbers"]["gradients"]
+    )
 
 
 def test_an_error_inside_the_gradients_is_the_functions_own():
@@ -331,7 +367,9 @@ def test_ids_that_are_no_translation(change, said):
 
 
 def levels_of(search, **inputs):
-    """Return what a search kept alive, as the explorer shows it: for each length its beginnings, the likeliest first."""
+    """Return what a search kept alive, as the explorer shows it: for each length its beginnings,
+    the likeliest first.
+    """
     found = explore_beam(search, **inputs).computed["numbers"]
     return [[each["ids"] for each in level] for level in found["levels"]], found
 
@@ -350,8 +388,12 @@ def test_a_search_is_shown_by_what_it_asks_about(sentence, beam_size):
 
     levels, found = levels_of(noted, sentence=sentence, beam_size=beam_size, length_penalty=0.3)
     assert [sorted(level) for level in levels] == [sorted(question) for question in questions]
-    assert found["alive"] == [sorted((each["log_prob"] for each in level), reverse=True) for level in found["levels"]]
-    model = unsure_translator.next_words(trained_unsure_translator(), unsure_translator.SENTENCES[sentence])
+    assert found["alive"] == [
+        sorted((each["log_prob"] for each in level), reverse=True) for level in found["levels"]
+    ]
+    model = unsure_translator.next_words(
+        trained_unsure_translator(), unsure_translator.SENTENCES[sentence]
+    )
     assert found["result"] == beam_search(model, beam_size=beam_size, max_len=7, length_penalty=0.3)
     ended = len(found["result"]) < 6
     whole = [1, *found["result"], *[2] * ended]
@@ -383,7 +425,11 @@ def test_beginnings_that_live_twice_are_shown_twice():
 
 def test_the_model_answers_for_beginnings_that_no_beam_asks_about():
     asked_about = {each for ids, _, _ in unsure_rows(0) for each in ids}
-    word = next(each for each in range(3, len(trained_unsure_translator().italian)) if each not in asked_about)
+    word = next(
+        each
+        for each in range(3, len(trained_unsure_translator().italian))
+        if each not in asked_about
+    )
     answers = []
 
     def curious(step_log_probs, **settings):
@@ -413,7 +459,9 @@ def test_training_leaves_random_numbers_and_threads_alone():
 
 
 def test_what_the_page_holds_is_what_the_model_says():
-    model = unsure_translator.next_words(trained_unsure_translator(), unsure_translator.SENTENCES[0])
+    model = unsure_translator.next_words(
+        trained_unsure_translator(), unsure_translator.SENTENCES[0]
+    )
     for ids, words, log_probs in unsure_rows(0):
         row = model(torch.tensor([[1, *ids]]))[0]
         assert np.allclose(row[words], log_probs, atol=1e-6)
@@ -440,8 +488,14 @@ def giving(change):
     ("search", "said"),
     [
         (asking([[1]]), "asks step_log_probs about a list; prefixes are a tensor of torch.int64."),
-        (asking(torch.ones(1, 1)), "asks step_log_probs about torch.float32; prefixes are a tensor of torch.int64."),
-        (asking(torch.tensor([1])), "asks step_log_probs about prefixes of shape (1,); it should be (beam, len)."),
+        (
+            asking(torch.ones(1, 1)),
+            "asks step_log_probs about torch.float32; prefixes are a tensor of torch.int64.",
+        ),
+        (
+            asking(torch.tensor([1])),
+            "asks step_log_probs about prefixes of shape (1,); it should be (beam, len).",
+        ),
         (
             asking(torch.ones(0, 1).long()),
             "asks step_log_probs about prefixes of shape (0, 1); it should be (beam, len).",
@@ -450,16 +504,25 @@ def giving(change):
             asking(torch.ones(1, 8).long()),
             "asks step_log_probs about prefixes of 8 ids, although max_len is 7.",
         ),
-        (asking(torch.tensor([[5]])), "asks step_log_probs about a prefix that does not begin with bos_id."),
+        (
+            asking(torch.tensor([[5]])),
+            "asks step_log_probs about a prefix that does not begin with bos_id.",
+        ),
         (
             asking(torch.tensor([[1, 999]])),
             "asks step_log_probs about ids that are not in the vocabulary of",
         ),
-        (asking(torch.tensor([[1]])), "asks step_log_probs more than 500 times, and does not stop."),
+        (
+            asking(torch.tensor([[1]])),
+            "asks step_log_probs more than 500 times, and does not stop.",
+        ),
         (lambda step_log_probs, **settings: [], "never asks step_log_probs."),
         (giving(lambda ids: None), "returns None; it should return a list of int."),
         (giving(torch.tensor), "returns a Tensor; it should return a list of int."),
-        (giving(lambda ids: [*torch.tensor(ids)]), "returns a list that holds a Tensor; it should hold int alone."),
+        (
+            giving(lambda ids: [*torch.tensor(ids)]),
+            "returns a list that holds a Tensor; it should hold int alone.",
+        ),
         (giving(lambda ids: [999, *ids]), "returns ids that are not in the vocabulary of"),
         (giving(lambda ids: [1, *ids]), "returns bos_id among its ids; it should leave it out."),
         (giving(lambda ids: [*ids, 2]), "returns eos_id among its ids; it should leave it out."),

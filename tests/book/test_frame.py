@@ -1,4 +1,6 @@
-"""What stands around the pages: descriptions, the picture of a shared link, the version, how to cite, and the glossary."""
+"""What stands around the pages: descriptions, the picture of a shared link, the version, how to
+cite, and the glossary.
+"""
 
 import re
 import tomllib
@@ -16,7 +18,12 @@ from book.sphinx_ext import frame
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 CHAPTERS = [name for name in PAGES if name.startswith("book/ch")]
-GLOSSARY = (ROOT / "book" / "glossary.md").read_text(encoding="utf-8").split("```{glossary}\n")[1].split("\n```")[0]
+GLOSSARY = (
+    (ROOT / "book" / "glossary.md")
+    .read_text(encoding="utf-8")
+    .split("```{glossary}\n")[1]
+    .split("\n```")[0]
+)
 ENTRIES = re.findall(r"^(\S.*)\n((?:  .+\n?)+)", GLOSSARY, re.MULTILINE)
 TERM = re.compile(r"\{term\}`(?:[^`<]*<)?([^`<>]+?)>?`")
 
@@ -27,7 +34,9 @@ def source_of(name):
 
 def prose_of(name):
     """Return a page's text without code, front matter and headings."""
-    text = re.sub(r"\A---\n.*?\n---\n", "", source_of(name).read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"\A---\n.*?\n---\n", "", source_of(name).read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     text = re.sub(r"^```\{code-cell\}.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
 
@@ -35,7 +44,10 @@ def prose_of(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_describes_itself_in_a_line_that_a_search_engine_shows_whole(name):
     description = frame.description_of(source_of(name))
-    assert description and 120 <= len(description) <= 160, (description, description and len(description))
+    assert description and 120 <= len(description) <= 160, (
+        description,
+        description and len(description),
+    )
     assert description.endswith((".", "?"))
 
 
@@ -49,8 +61,13 @@ def test_the_citation_is_valid_and_of_this_version():
     assert given["cff-version"] == "1.2.0"
     assert given["version"] == project["version"] == frame.course_version()
     assert project["license"] in given["license"] and "CC-BY-4.0" in given["license"]
-    assert given["title"] == yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]
-    assert given["type"] == "software" and given["message"] and given["abstract"] and given["keywords"]
+    assert (
+        given["title"]
+        == yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]
+    )
+    assert (
+        given["type"] == "software" and given["message"] and given["abstract"] and given["keywords"]
+    )
     assert all(set(author) == {"name"} for author in given["authors"])  # an entity, not a person
 
 
@@ -61,13 +78,19 @@ def test_the_picture_of_a_shared_link_has_the_size_that_is_asked_for_and_is_smal
     assert path.stat().st_size < 60_000
 
 
-@pytest.mark.parametrize(("draw", "name"), [(frame.draw_picture, frame.PICTURE), (frame.draw_icon, frame.ICON)])
+@pytest.mark.parametrize(
+    ("draw", "name"), [(frame.draw_picture, frame.PICTURE), (frame.draw_icon, frame.ICON)]
+)
 def test_a_picture_is_the_one_that_the_course_draws(tmp_path, draw, name):
     draw(tmp_path / name)
     with Image.open(tmp_path / name) as drawn, Image.open(frame.STATIC / name) as kept:
         assert drawn.size == kept.size
-        difference = np.abs(np.asarray(drawn.convert("RGB"), float) - np.asarray(kept.convert("RGB"), float))
-    assert difference.mean() < 0.5  # of 255: another FreeType may draw the edge of a letter otherwise
+        difference = np.abs(
+            np.asarray(drawn.convert("RGB"), float) - np.asarray(kept.convert("RGB"), float)
+        )
+    assert (
+        difference.mean() < 0.5
+    )  # of 255: another FreeType may draw the edge of a letter otherwise
 
 
 def test_the_glossary_is_sorted_and_says_each_word_once():
@@ -110,7 +133,9 @@ def build(folder, **settings):
     (folder / "notebooks").mkdir()
     first = "---\nmyst:\n  html_meta:\n    description: What it <is> & why\n---\n\n# One *page*\n"
     (folder / "book" / "first.md").write_text(first)
-    (folder / "book" / "references.md").write_text("# References\n\n(how-to-cite)=\n## How\n\n```{how-to-cite}\n```\n")
+    (folder / "book" / "references.md").write_text(
+        "# References\n\n(how-to-cite)=\n## How\n\n```{how-to-cite}\n```\n"
+    )
     notebook = source_of("notebooks/ch01_embeddings/ch01_embeddings").read_text(encoding="utf-8")
     (folder / "notebooks" / "some.ipynb").write_text(notebook, encoding="utf-8")
     confoverrides = {
@@ -127,7 +152,16 @@ def build(folder, **settings):
     }
     with patch_docutils(), docutils_namespace():
         html = folder / "html"
-        app = Sphinx(folder, None, html, folder / "doctrees", "html", confoverrides, status=None, warning=None)
+        app = Sphinx(
+            folder,
+            None,
+            html,
+            folder / "doctrees",
+            "html",
+            confoverrides,
+            status=None,
+            warning=None,
+        )
         app.build()
     return html
 
@@ -135,10 +169,15 @@ def build(folder, **settings):
 def tags_of(page):
     """Return dict: name of a meta tag -> what it says, each name once."""
     tags = [
-        dict(re.findall(r'([a-z]+)="([^"]*)"', tag)) for tag in re.findall("<meta ([^>]*)>", page.read_text("utf-8"))
+        dict(re.findall(r'([a-z]+)="([^"]*)"', tag))
+        for tag in re.findall("<meta ([^>]*)>", page.read_text("utf-8"))
     ]
     pairs = [(tag.get("name") or tag.get("property") or "", tag.get("content")) for tag in tags]
-    told = [pair for pair in pairs if pair[0] == "description" or pair[0].startswith(("og:", "twitter:"))]
+    told = [
+        pair
+        for pair in pairs
+        if pair[0] == "description" or pair[0].startswith(("og:", "twitter:"))
+    ]
     assert len(told) == len(dict(told))
     return dict(told)
 
@@ -152,9 +191,15 @@ def test_a_page_says_in_its_head_what_it_is(built):
     tags = tags_of(built / "book" / "first.html")
     told = "What it &lt;is&gt; &amp; why"
     assert tags["description"] == tags["og:description"] == told
-    assert (tags["og:title"], tags["og:type"], tags["og:site_name"]) == ("One page", "website", "A book")
+    assert (tags["og:title"], tags["og:type"], tags["og:site_name"]) == (
+        "One page",
+        "website",
+        "A book",
+    )
     assert tags["twitter:card"] == "summary_large_image"
-    assert tags["og:image"] == "../_static/open-graph.png"  # nobody said where the book is published
+    assert (
+        tags["og:image"] == "../_static/open-graph.png"
+    )  # nobody said where the book is published
     page = (built / "book" / "first.html").read_text(encoding="utf-8")
     assert "og:url" not in tags and 'rel="canonical"' not in page
     assert '<link rel="apple-touch-icon" href="../_static/apple-touch-icon.png" />' in page
@@ -163,20 +208,37 @@ def test_a_page_says_in_its_head_what_it_is(built):
 def test_a_notebook_is_described_by_its_exercises_and_the_search_page_by_the_book(built):
     tags = tags_of(built / "notebooks" / "some.html")
     assert "build_vocabulary" in tags["description"] and tags["og:type"] == "article"
-    assert tags_of(built / "search.html")["og:description"] == tags_of(built / "book" / "first.html")["description"]
+    assert (
+        tags_of(built / "search.html")["og:description"]
+        == tags_of(built / "book" / "first.html")["description"]
+    )
 
 
 def test_a_page_has_the_version_and_the_way_to_cite_in_its_foot(built):
-    for page, link in (("book/first", "references.html#how-to-cite"), ("book/references", "#how-to-cite")):
-        foot = (built / f"{page}.html").read_text(encoding="utf-8").split('class="bd-footer-content"')[1]
+    for page, link in (
+        ("book/first", "references.html#how-to-cite"),
+        ("book/references", "#how-to-cite"),
+    ):
+        foot = (
+            (built / f"{page}.html")
+            .read_text(encoding="utf-8")
+            .split('class="bd-footer-content"')[1]
+        )
         assert f'Version {frame.course_version()}. <a href="{link}">' in foot
     cited = (built / "book" / "references.html").read_text(encoding="utf-8")
-    assert f"Version {frame.course_version()}." in cited and "2026" in cited and "attention_built_by_hand" in cited
+    assert (
+        f"Version {frame.course_version()}." in cited
+        and "2026" in cited
+        and "attention_built_by_hand" in cited
+    )
 
 
 def test_the_top_of_the_folder_leads_to_the_first_page_and_looks_like_it_where_it_is_shared(built):
     top = built / "index.html"
-    assert 'content="0; url=book/first.html"' in top.read_text() and '<a href="book/first.html">' in top.read_text()
+    assert (
+        'content="0; url=book/first.html"' in top.read_text()
+        and '<a href="book/first.html">' in top.read_text()
+    )
     tags = tags_of(top)
     assert tags["og:image"] == "_static/open-graph.png"
     assert tags["og:description"] == tags_of(built / "book" / "first.html")["og:description"]
@@ -186,7 +248,11 @@ def test_addresses_are_absolute_where_the_book_is_published(tmp_path):
     html = build(tmp_path, html_baseurl="https://example.org/course/")
     tags = tags_of(html / "book" / "first.html")
     assert tags["og:image"] == "https://example.org/course/_static/open-graph.png"
-    assert tags["og:url"] == "https://example.org/course/book/first.html" == tags_of(html / "index.html")["og:url"]
-    assert f'<link rel="canonical" href="{tags["og:url"]}"' in (html / "book" / "first.html").read_text(
-        encoding="utf-8"
+    assert (
+        tags["og:url"]
+        == "https://example.org/course/book/first.html"
+        == tags_of(html / "index.html")["og:url"]
     )
+    assert f'<link rel="canonical" href="{tags["og:url"]}"' in (
+        html / "book" / "first.html"
+    ).read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""A released notebook as a learner meets it: opened in JupyterLab, run, completed by keyboard, and told that it is right."""
+"""A released notebook as a learner meets it: opened in JupyterLab, run, completed by keyboard, and
+told that it is right.
+"""
 
 import os
 import re
@@ -24,13 +26,29 @@ SECONDS = 30  # for one thing to happen, on a machine that is busy
 
 @pytest.fixture
 def lab(tmp_path):
-    """The address of a JupyterLab of its own, with settings, kernels' files and a copy of the notebook in an empty home."""
+    """The address of a JupyterLab of its own, with settings, kernels' files and a copy of the
+    notebook in an empty home.
+    """
     shutil.copy(notebook_of(STEM), tmp_path)
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--notebook-dir", tmp_path]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--notebook-dir",
+        tmp_path,
+    ]
     options = ["--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", "--IdentityProvider.token="]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JUPYTER", "IPYTHON"))
+    }
     environment = {**kept, "HOME": str(tmp_path / "home")}
-    server = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True, env=environment)
+    server = subprocess.Popen(
+        [*command, *options], stderr=subprocess.PIPE, text=True, env=environment
+    )
     told = []
     for line in server.stderr:
         told.append(line)
@@ -38,7 +56,9 @@ def lab(tmp_path):
             break
     else:
         pytest.fail("".join(told))
-    threading.Thread(target=server.stderr.read, daemon=True).start()  # a full pipe would stop the server
+    threading.Thread(
+        target=server.stderr.read, daemon=True
+    ).start()  # a full pipe would stop the server
     yield address[0]
     server.terminate()  # it ends its kernels
     server.wait(SECONDS)
@@ -55,7 +75,9 @@ def test_a_learner_runs_completes_and_checks_the_first_exercise(lab, page):
     page.goto(f"{lab}/tree/{STEM}.ipynb")
     kernel = page.locator(".jp-Toolbar-kernelName")  # says "No Kernel" before, and idle, too
     expect(kernel).to_have_text("Python 3 (ipykernel)", **patience)
-    idle = page.locator(".jp-NotebookPanel-toolbar .jp-Notebook-ExecutionIndicator[data-status=idle]")
+    idle = page.locator(
+        ".jp-NotebookPanel-toolbar .jp-Notebook-ExecutionIndicator[data-status=idle]"
+    )
     idle.wait_for()
 
     page.get_by_role("menuitem", name="Run", exact=True).click()
@@ -77,7 +99,9 @@ def test_a_learner_runs_completes_and_checks_the_first_exercise(lab, page):
     page.keyboard.press("Shift+Enter")
     page.keyboard.press("Shift+Enter")
     count = sum(case.visible for case in load_exercises(STEM)["softmax"].cases)
-    expect(outputs.first).to_have_text(re.compile(rf"^✓ softmax: all {count} cases pass\.\s*$"), **patience)
+    expect(outputs.first).to_have_text(
+        re.compile(rf"^✓ softmax: all {count} cases pass\.\s*$"), **patience
+    )
     expect(outputs).to_have_count(1)
     assert page.requests_abroad == []
     assert page.get_by_text("Jupyter news").count() == 0  # `make setup` answers that question

@@ -1,4 +1,6 @@
-"""Every exercise says how to open its notebook; links to other hosts are there once the course has a public place, and never before."""
+"""Every exercise says how to open its notebook; links to other hosts are there once the course has
+a public place, and never before.
+"""
 
 import html
 import re
@@ -16,7 +18,9 @@ from book.sphinx_ext.open_notebook import links_elsewhere
 
 FIRST_PAGE = "#"  # as seen from itself
 PATH = "notebooks/ch04_attention/ch04_attention"
-EXERCISE = re.compile(r"^\*\*Exercise(?:.|\n(?!\n))*\n\n```\{open-notebook\} (\w+)\n```$", re.MULTILINE)
+EXERCISE = re.compile(
+    r"^\*\*Exercise(?:.|\n(?!\n))*\n\n```\{open-notebook\} (\w+)\n```$", re.MULTILINE
+)
 
 
 class Links(HTMLParser):
@@ -50,7 +54,8 @@ def built(tmp_path):
     def build(argument="ch04_attention", **overrides):
         toctree = f"```{{toctree}}\n{PATH}\n```"
         (source / "index.md").write_text(
-            f"# A page\n\n```{{open-notebook}} {argument}\n```\n\n```{{get-course}}\n```\n\n{toctree}\n"
+            "# A page\n\n```{open-notebook}"
+            f" {argument}\n```\n\n```{{get-course}}\n```\n\n{toctree}\n"
         )
         settings = {
             "extensions": ["myst_nb", "book.sphinx_ext.open_notebook"],
@@ -61,7 +66,9 @@ def built(tmp_path):
         }
         out = tmp_path / "out"
         with patch_docutils(), docutils_namespace():
-            app = Sphinx(source, None, out, out / "trees", "html", settings, status=None, warningiserror=True)
+            app = Sphinx(
+                source, None, out, out / "trees", "html", settings, status=None, warningiserror=True
+            )
             app.build()
         build.page = html.unescape(re.sub("<[^>]+>", "", (out / "index.html").read_text()))
         return Links((out / "index.html").read_text())
@@ -72,7 +79,10 @@ def built(tmp_path):
 def test_without_a_public_place_there_is_no_link_to_another_host(built):
     block = built(course_repository=("", "main"))
     assert [link["href"] for link in block.links] == [FIRST_PAGE, f"{PATH}.html"]
-    assert "type make lab in the course’s folder and open your own copy, work/ch04_attention.ipynb" in block.text
+    assert (
+        "type make lab in the course’s folder and open your own copy, work/ch04_attention.ipynb"
+        in block.text
+    )
 
 
 def test_with_one_the_links_open_the_notebook_of_that_branch(built):
@@ -81,7 +91,9 @@ def test_with_one_the_links_open_the_notebook_of_that_branch(built):
         FIRST_PAGE,
         f"{PATH}.html",
         f"https://colab.research.google.com/github/someone/attention/blob/2027/{PATH}.ipynb",
-        f"https://mybinder.org/v2/gh/someone/attention/2027?labpath={PATH.replace('/', '%2F')}.ipynb",
+        (
+            f"https://mybinder.org/v2/gh/someone/attention/2027?labpath={PATH.replace('/', '%2F')}.ipynb"
+        ),
     ]
     assert not [link for link in block.links if "target" in link]
     assert "open it in Colab or open it in Binder." in block.text
@@ -128,7 +140,9 @@ def test_every_exercise_of_a_chapter_says_how_to_open_its_notebook(stem):
     mentions = list(EXERCISE.finditer(page))
     assert [match[1] for match in mentions] == [stem] * len(mentions)
     exercises = list(load_exercises(stem))
-    named = [name for match in mentions for name in re.findall(r"`(\w+)`", match[0].split("```")[0])]
+    named = [
+        name for match in mentions for name in re.findall(r"`(\w+)`", match[0].split("```")[0])
+    ]
     assert [name for name in named if name in exercises] == exercises
     assert len(mentions) == len(re.findall(r"^\*\*Exercise", page, re.MULTILINE))
     assert f"../notebooks/{stem}" not in page

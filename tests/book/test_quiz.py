@@ -1,4 +1,6 @@
-"""Quizzes: what becomes of one in HTML and elsewhere, what is refused and where, and that every chapter asks its reader."""
+"""Quizzes: what becomes of one in HTML and elsewhere, what is refused and where, and that every
+chapter asks its reader.
+"""
 
 import io
 import re
@@ -60,7 +62,9 @@ def build(folder, text, builder="html"):
     )
     warned = io.StringIO()
     with docutils_namespace(), patch_docutils(source):
-        made = Sphinx(source, source, folder / "made", folder / "trees", builder, status=None, warning=warned)
+        made = Sphinx(
+            source, source, folder / "made", folder / "trees", builder, status=None, warning=warned
+        )
         made.build()
     return folder / "made" / "index", warned.getvalue()
 
@@ -79,7 +83,9 @@ def test_a_quiz_is_a_section_named_by_its_question(page):
         (question,) = page.select(f"#{quiz['aria-labelledby']}")
         assert question in quiz.select("p.quiz-question")
     first = quizzes[0]
-    assert first.select_one(".quiz-question").get_text() == r"Which axis of scores has \(n\) weights?"
+    assert (
+        first.select_one(".quiz-question").get_text() == r"Which axis of scores has \(n\) weights?"
+    )
     assert first.select_one(".quiz-question em") and first.select_one(".quiz-question code")
     before, after = first.decode().split("<details", 1)
     assert "Look at it first" in before and "highlight-python" in before
@@ -95,10 +101,14 @@ def test_an_option_unfolds_and_says_in_words_whether_it_is_right(page):
         for option in options:
             assert option.find(True).name == "summary"
             verdict = option.select_one(".quiz-verdict")
-            assert verdict.get_text() == ("Right." if "quiz-right" in option["class"] else "Not quite.")
+            assert verdict.get_text() == (
+                "Right." if "quiz-right" in option["class"] else "Not quite."
+            )
             explanation = option.find("summary").find_next_siblings()
             assert verdict in explanation[0].find_all("strong")
-            assert len("".join(part.get_text() for part in explanation)) > len(verdict.get_text()) + 3
+            assert (
+                len("".join(part.get_text() for part in explanation)) > len(verdict.get_text()) + 3
+            )
         assert len(quiz.select("details.quiz-right")) == 1
     assert not page.select("section.quiz script, section.quiz input, section.quiz [onclick]")
 
@@ -116,17 +126,34 @@ def test_other_builders_get_a_nested_list(tmp_path):
     made, warned = build(tmp_path, GOOD, "text")
     assert warned == ""
     text = made.with_suffix(".txt").read_text(encoding="utf-8")
-    assert "**And the other?**\n\n* One\n\n  * **Right.** First.\n\n* Two\n\n  * **Not quite.** Second." in text
-    assert text.index("Look at it first") < text.index("weights = scores") < text.index("* The first")
+    assert (
+        "**And the other?**\n\n* One\n\n  * **Right.** First.\n\n* Two\n\n  * **Not quite.**"
+        " Second." in text
+    )
+    assert (
+        text.index("Look at it first") < text.index("weights = scores") < text.index("* The first")
+    )
 
 
 BAD = {  # content, what is told, and the line of the content it is told of (0: the directive's own)
     "two options": ("- [x] a\n  b\n- [ ] c\n  d\n", "at least 3 options, this one has 2", 0),
     "no option": ("Nothing to choose from.\n", "at least 3 options, this one has 0", 0),
-    "none right": ("- [ ] a\n  b\n- [ ] c\n  d\n- [ ] e\n  f\n", "exactly one right option, this one has 0", 0),
-    "two right": ("- [x] a\n  b\n- [X] c\n  d\n- [ ] e\n  f\n", "exactly one right option, this one has 2", 0),
+    "none right": (
+        "- [ ] a\n  b\n- [ ] c\n  d\n- [ ] e\n  f\n",
+        "exactly one right option, this one has 0",
+        0,
+    ),
+    "two right": (
+        "- [x] a\n  b\n- [X] c\n  d\n- [ ] e\n  f\n",
+        "exactly one right option, this one has 2",
+        0,
+    ),
     "no explanation": ("- [x] a\n  b\n- [ ] see\n\n- [ ] e\n  f\n", "'see' has no explanation", 3),
-    "no explanation at the end": ("- [x] a\n  b\n- [ ] c\n  d\n- [ ] e\n", "'e' has no explanation", 5),
+    "no explanation at the end": (
+        "- [x] a\n  b\n- [ ] c\n  d\n- [ ] e\n",
+        "'e' has no explanation",
+        5,
+    ),
     "no choice": ("- [x] a\n  b\n- [ ]\n  d\n- [ ] e\n  f\n", "says nothing", 3),
     "no box": ("- [x] a\n  b\n- c\n  d\n- [ ] e\n  f\n", "begins with '- [ ]'", 3),
     "no indent": ("- [x] a\n  b\n- [ ] c\nd\n- [ ] e\n  f\n", "is indented by two spaces", 4),
@@ -136,14 +163,20 @@ BAD = {  # content, what is told, and the line of the content it is told of (0: 
 @pytest.mark.parametrize("name", BAD)
 def test_a_quiz_that_is_not_well_made_is_an_error_with_its_line(tmp_path, name):
     content, told, line = BAD[name]
-    made, warned = build(tmp_path, f"# A page\n\nText.\n\n```{{quiz}} Which?\n{content}```\n\nMore text.\n")
-    assert re.fullmatch(rf"\S*index\.md:{5 + line}: ERROR: quiz: .*{re.escape(told)}.*\n", warned), warned
+    made, warned = build(
+        tmp_path, f"# A page\n\nText.\n\n```{{quiz}} Which?\n{content}```\n\nMore text.\n"
+    )
+    assert re.fullmatch(
+        rf"\S*index\.md:{5 + line}: ERROR: quiz: .*{re.escape(told)}.*\n", warned
+    ), warned
     html = made.with_suffix(".html").read_text(encoding="utf-8")
     assert "quiz-option" not in html and "More text." in html
 
 
 def test_a_quiz_without_a_question_is_an_error(tmp_path):
-    _, warned = build(tmp_path, "# A page\n\n```{quiz}\n- [x] a\n  b\n- [ ] c\n  d\n- [ ] e\n  f\n```\n")
+    _, warned = build(
+        tmp_path, "# A page\n\n```{quiz}\n- [x] a\n  b\n- [ ] c\n  d\n- [ ] e\n  f\n```\n"
+    )
     assert "index.md:3: ERROR" in warned
 
 
@@ -177,7 +210,9 @@ def test_a_chapter_has_quizzes_where_they_are_prepared(path):
         assert question.endswith("?")
         assert len(choices) >= FEWEST_OPTIONS
         for option in choices:
-            assert len(" ".join(option.explanation).split()) >= 8, f"{question}: {option.choice} teaches nothing"
+            assert len(" ".join(option.explanation).split()) >= 8, (
+                f"{question}: {option.choice} teaches nothing"
+            )
             assert re.sub(r"\$.*?\$", "", option.choice).strip(), (
                 f"{option.choice}: a formula alone is no name for a button"
             )
@@ -202,4 +237,8 @@ def test_a_chapter_lets_its_reader_check_themselves(path):
     answers = r"^```\{admonition\} Answer (\d)\n:class: dropdown\n\n(?:.+\n)+```$"
     assert 3 <= len(asked) <= 5
     assert all("?" in question for question in asked.values())
-    assert list(asked) == re.findall(answers, section, re.MULTILINE) == [str(n + 1) for n in range(len(asked))]
+    assert (
+        list(asked)
+        == re.findall(answers, section, re.MULTILINE)
+        == [str(n + 1) for n in range(len(asked))]
+    )

@@ -1,4 +1,6 @@
-"""The toy language of chapter 6: its grammar is right, and its loss has the floor that the page draws."""
+"""The toy language of chapter 6: its grammar is right, and its loss has the floor that the page
+draws.
+"""
 
 import math
 
@@ -14,7 +16,9 @@ def test_nouns_articles_and_adjectives_agree():
         assert len(words) == len(english.split())
         for place, word in enumerate(words):
             if word in genders:
-                assert words[place - 1] in {toy.ARTICLES[article][genders[word]] for article in toy.ARTICLES}
+                assert words[place - 1] in {
+                    toy.ARTICLES[article][genders[word]] for article in toy.ARTICLES
+                }
                 if place + 1 < len(words) and words[place + 1] in adjectives:
                     assert words[place + 1].endswith(endings[genders[word]])
 

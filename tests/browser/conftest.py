@@ -17,10 +17,16 @@ BUILD_SECONDS = 1200  # three and a half minutes on two free cores; a busy machi
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Keep the tests of this folder on one worker, which builds the book once, and leave it the time."""
+    """Keep the tests of this folder on one worker, which builds the book once, and leave it the
+    time.
+    """
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            for mark in (pytest.mark.browser, pytest.mark.xdist_group("book"), pytest.mark.timeout(BUILD_SECONDS)):
+            for mark in (
+                pytest.mark.browser,
+                pytest.mark.xdist_group("book"),
+                pytest.mark.timeout(BUILD_SECONDS),
+            ):
                 item.add_marker(mark)
 
 
@@ -55,7 +61,9 @@ def built_book(book_folder):
 
 def policy():
     """Return the Content-Security-Policy that README.md gives to those who publish the book."""
-    (line,) = re.findall(r"^Content-Security-Policy: (.+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    (line,) = re.findall(
+        r"^Content-Security-Policy: (.+)$", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
     return line
 
 

@@ -5,7 +5,12 @@ import pytest
 from autograder.shared.tolerances import TOLERANCES
 
 KNOWN = {
-    "worked_examples": ("(0.731, 0.269)", "(0.4223, 0.5777, 0.8446, 0.1554)", "28 of 64", "64, with 8 heads"),
+    "worked_examples": (
+        "(0.731, 0.269)",
+        "(0.4223, 0.5777, 0.8446, 0.1554)",
+        "28 of 64",
+        "64, with 8 heads",
+    ),
     "notation": ("“may attend”", "“may not attend”", "512", "exp up to 709.8"),
 }
 
@@ -30,13 +35,23 @@ def test_every_example_of_the_table_leads_to_its_section(built_book, page):
     for link, section in zip(links, sections, strict=True):
         assert section.startswith(link.inner_text())
         target = link.get_attribute("href").removeprefix("#")
-        assert page.locator(f'[id="{target}"]').locator("xpath=ancestor-or-self::section[1]").locator("h3").count() == 1
+        assert (
+            page.locator(f'[id="{target}"]')
+            .locator("xpath=ancestor-or-self::section[1]")
+            .locator("h3")
+            .count()
+            == 1
+        )
 
 
 def test_every_example_says_what_was_printed_what_is_right_and_why(built_book, page):
     page.goto(built_book + "book/worked_examples.html")
     for section in page.locator("article section:has(> h3)").all():
-        assert section.locator("p > strong:first-child").all_inner_texts()[:3] == ["Printed.", "Right.", "Why."]
+        assert section.locator("p > strong:first-child").all_inner_texts()[:3] == [
+            "Printed.",
+            "Right.",
+            "Why.",
+        ]
 
 
 def test_figures_have_alt_text_and_a_caption(built_book, page):

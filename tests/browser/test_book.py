@@ -1,4 +1,6 @@
-"""The book as a whole: it builds without a warning, its figures are told in words, and its links lead somewhere."""
+"""The book as a whole: it builds without a warning, its figures are told in words, and its links
+lead somewhere.
+"""
 
 import re
 from pathlib import Path
@@ -41,11 +43,15 @@ def test_every_internal_link_leads_somewhere(book_folder):
 def test_external_links_are_those_on_the_list_and_look_like_what_they_are(book_folder):
     found = set()
     for path in (path for path in book_folder.rglob("*.html") if "_static" not in path.parts):
-        found |= set(re.findall(r'<a [^>]*href="(https?://[^"]+)"', path.read_text(encoding="utf-8")))
+        found |= set(
+            re.findall(r'<a [^>]*href="(https?://[^"]+)"', path.read_text(encoding="utf-8"))
+        )
     listed = (Path(__file__).parent / "external_links.txt").read_text(encoding="utf-8").split()
     assert sorted(found) == listed  # a person looks at a new one before it is added
     for link in listed:
         parts = urlsplit(link)
-        assert parts.scheme == "https" and re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc), link
+        assert parts.scheme == "https" and re.fullmatch(
+            r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc
+        ), link
         assert re.fullmatch(r"[\w./~%()+:-]*", parts.path), link
         assert re.fullmatch(SHAPES.get(parts.netloc, ".*"), parts.path), link

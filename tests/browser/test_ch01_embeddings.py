@@ -20,7 +20,10 @@ def explorer(page, built_book):
 
 
 def output_rows(explorer):
-    return [row.locator("td").all_inner_texts() for row in explorer.locator(".lookup-out tbody tr").all()]
+    return [
+        row.locator("td").all_inner_texts()
+        for row in explorer.locator(".lookup-out tbody tr").all()
+    ]
 
 
 def test_a_notebook_starts_from_the_same_table(explorer):
@@ -82,7 +85,8 @@ def test_unknown_and_unwritten_words(page, explorer):
     assert radio.locator("xpath=..").inner_text().split() == ["birds", "→", "<unk>", "3"]
     radio.check(force=True)
     assert (
-        "Position 2 is “birds”, an unknown word that is read as <unk>" in explorer.locator("[aria-live]").inner_text()
+        "Position 2 is “birds”, an unknown word that is read as <unk>"
+        in explorer.locator("[aria-live]").inner_text()
     )
     sentence.fill("")
     assert output_rows(explorer) == []
@@ -96,7 +100,10 @@ def test_positions_are_followed_with_arrow_keys(page, explorer):
     page.keyboard.press("ArrowRight")
     said = explorer.locator("[aria-live]").inner_text()
     assert "Position 1 is “like”" in said and "row 5 of the table" in said
-    assert explorer.locator(".lookup-table tbody tr.lookup-on th").inner_text().split() == ["5", "like"]
+    assert explorer.locator(".lookup-table tbody tr.lookup-on th").inner_text().split() == [
+        "5",
+        "like",
+    ]
 
 
 def test_home_and_end_move_in_the_table(page, explorer):
@@ -129,4 +136,6 @@ def test_nothing_is_cut_off(page, explorer, width):
 def test_touch_targets_on_a_phone(page, explorer):
     page.set_viewport_size({"width": 390, "height": 800})
     for control in explorer.locator("button, input").all():
-        assert control.bounding_box()["height"] >= 44, control.evaluate("element => element.outerHTML")
+        assert control.bounding_box()["height"] >= 44, control.evaluate(
+            "element => element.outerHTML"
+        )

@@ -17,7 +17,9 @@ def chapter(page, built_book):
 
 
 def state_of(page):
-    return page.locator(".explorer[data-explorer=copying]").evaluate("element => JSON.parse(element.dataset.state)")
+    return page.locator(".explorer[data-explorer=copying]").evaluate(
+        "element => JSON.parse(element.dataset.state)"
+    )
 
 
 def compute(page, state):
@@ -41,14 +43,17 @@ def test_numbers_equal_the_reference(chapter):
         for seq_len in range(1, len(state["sentence"]) + 1):
             result = compute(chapter, {**state, "seq_len": seq_len, "size": size})
             queries, keys = (
-                np.array(machine[name][at]) for name, at in (("queries", seq_len - 1), ("keys", slice(seq_len)))
+                np.array(machine[name][at])
+                for name, at in (("queries", seq_len - 1), ("keys", slice(seq_len)))
             )
             expected = reference_weights(queries, keys, np.array(machine["v"]))
             assert np.allclose(result["weights"], expected, rtol=1e-9, atol=1e-12)
             read = state["sentence"][:seq_len]
             for kind in ("vector", "attention"):
                 written = state[kind][size]["written"][seq_len - 1]
-                assert result["right"][kind] == [one == other for one, other in zip(written, read, strict=True)]
+                assert result["right"][kind] == [
+                    one == other for one, other in zip(written, read, strict=True)
+                ]
                 shares = np.array(state["curves"][kind][size])[:, seq_len - 1]
                 expected = {"mean": shares.mean(), "low": shares.min(), "high": shares.max()}
                 assert result["shares"][kind] == pytest.approx(expected)
@@ -59,7 +64,12 @@ def test_scores_of_any_size_stay_finite(chapter):
     state = state_of(chapter)
     queries, keys, v = rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), 1e4 * rng.normal(size=3)
     written = [[0], [0, 0]]
-    machine = {"queries": [[], queries.tolist()], "keys": keys.tolist(), "v": v.tolist(), "written": written}
+    machine = {
+        "queries": [[], queries.tolist()],
+        "keys": keys.tolist(),
+        "v": v.tolist(),
+        "written": written,
+    }
     result = compute(chapter, {**state, "attention": [machine], "seq_len": 2, "size": 0})
     assert np.allclose(result["weights"], reference_weights(queries, keys, v), atol=1e-12)
 
@@ -68,7 +78,9 @@ def test_the_page_shows_what_the_page_has_trained(chapter):
     state = state_of(chapter)
     assert [state["words"][token] for token in state["sentence"]] == copy_task.SENTENCE.split()
     assert state["trained"] == copy_task.LONGEST_TRAINED
-    curves = {kind: np.array(state["curves"][kind]) for kind in ("vector", "attention")}  # (sizes, seeds, lengths)
+    curves = {
+        kind: np.array(state["curves"][kind]) for kind in ("vector", "attention")
+    }  # (sizes, seeds, lengths)
     assert curves["vector"].shape == curves["attention"].shape
     assert curves["vector"].shape[1] >= 3
     assert (curves["attention"][:, :, 9].min(axis=1) > curves["vector"][:, :, 9].max(axis=1)).all()
@@ -100,7 +112,8 @@ def test_the_word_looked_at_stays_within_the_sentence(chapter):
     chapter.get_by_role("slider", name=LENGTH).fill("3")
     assert word.get_attribute("aria-valuetext") == "word 3 of 3"
     assert [
-        chosen.inner_text() for chosen in chapter.locator(".copying-chips").first.locator(".copying-chosen").all()
+        chosen.inner_text()
+        for chosen in chapter.locator(".copying-chips").first.locator(".copying-chosen").all()
     ] == ["is"]
 
 

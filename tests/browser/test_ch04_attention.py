@@ -1,4 +1,6 @@
-"""The explorer of the attention chapter: its numbers are the reference's, and hands and keys move it."""
+"""The explorer of the attention chapter: its numbers are the reference's, and hands and keys move
+it.
+"""
 
 import math
 
@@ -44,7 +46,9 @@ def random_state(rng):
 
 
 def widen(vectors, d_k):
-    """Stretch vectors of the plane so that dot products grow by sqrt(d_k / 2), and fill them up to d_k components."""
+    """Stretch vectors of the plane so that dot products grow by sqrt(d_k / 2), and fill them up to
+    d_k components.
+    """
     vectors = (d_k / 2) ** 0.25 * np.array(vectors)
     return np.pad(vectors, [(0, 0), (0, d_k - 2)])
 
@@ -62,17 +66,30 @@ def test_numbers_equal_the_reference(chapter):
         result = compute(chapter, **state)
         assert np.allclose(result["weights"], weights[0], rtol=1e-9, atol=1e-12)
         assert np.allclose(result["output"], output[0], rtol=1e-9, atol=1e-12)
-        assert np.allclose(result["weights"], softmax(np.array(result["scores"])), rtol=1e-9, atol=1e-12)
-        assert np.isclose(result["jacobian"], np.linalg.norm(slopes), rtol=1e-6, atol=1e-7)  # a difference near 0
+        assert np.allclose(
+            result["weights"], softmax(np.array(result["scores"])), rtol=1e-9, atol=1e-12
+        )
+        assert np.isclose(
+            result["jacobian"], np.linalg.norm(slopes), rtol=1e-6, atol=1e-7
+        )  # a difference near 0
 
 
 def test_scores_of_any_size_stay_finite(chapter):
-    state = {"query": [1e4, 0], "keys": [[1e4, 0], [0, 1]], "values": [[1, 0], [0, 1]], "d_k": 512, "scaled": False}
+    state = {
+        "query": [1e4, 0],
+        "keys": [[1e4, 0], [0, 1]],
+        "values": [[1, 0], [0, 1]],
+        "d_k": 512,
+        "scaled": False,
+    }
     assert compute(chapter, **state)["weights"] == [1, 0]
 
 
 def test_keys_turn_and_stretch_the_query(chapter):
-    direction, length = chapter.get_by_label("Direction of the query"), chapter.get_by_label("Length of the query")
+    direction, length = (
+        chapter.get_by_label("Direction of the query"),
+        chapter.get_by_label("Length of the query"),
+    )
     before, size = query_of(chapter)
     direction.focus()
     for _ in range(10):
@@ -91,7 +108,10 @@ def test_keys_turn_and_stretch_the_query(chapter):
 
 
 def test_a_query_of_length_0_can_be_turned(chapter):
-    direction, length = chapter.get_by_label("Direction of the query"), chapter.get_by_label("Length of the query")
+    direction, length = (
+        chapter.get_by_label("Direction of the query"),
+        chapter.get_by_label("Length of the query"),
+    )
     length.fill("0")
     direction.fill("100")
     assert query_of(chapter) == (100, 0)
@@ -111,13 +131,16 @@ def test_the_query_and_its_name_stay_in_the_plane_and_apart(chapter):
     plane = chapter.locator(".attention-plane").first
     for degrees in range(-180, 181, 15):
         chapter.get_by_label("Direction of the query").fill(str(degrees))
-        knob, name = plane.evaluate("""svg => [".attention-knob", ".attention-query-name"].map((part) => {
+        knob, name = (
+            plane.evaluate("""svg => [".attention-knob", ".attention-query-name"].map((part) => {
             const { x, y, width, height } = svg.querySelector(part).getBBox();
             return [x, y, x + width, y + height];
         })""")
+        )
         for left, top, right, bottom in (knob, name):
             assert min(left, top) >= 0 and max(right, bottom) <= 320, degrees
-        # the box of the name has room above and below its letters, and that of the knob has empty corners
+        # the box of the name has room above and below its letters, and that of the knob has empty
+        # corners
         apart = max(name[0] - knob[2], knob[0] - name[2], name[1] - knob[3], knob[1] - name[3])
         assert apart > -6, degrees
 

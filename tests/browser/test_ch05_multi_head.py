@@ -1,4 +1,6 @@
-"""The explorer of heads: its numbers are those of a model, and sliders, words and the switch move them."""
+"""The explorer of heads: its numbers are those of a model, and sliders, words and the switch move
+them.
+"""
 
 import numpy as np
 import pytest
@@ -29,14 +31,19 @@ def gate(page, head):
 
 
 def jobs_of(page):
-    """Return the head that looks most at the place of each answer, for the word "is" of the page's first sentence."""
+    """Return the head that looks most at the place of each answer, for the word "is" of the page's
+    first sentence.
+    """
     maps = np.array(
         [
             [float(cell) for cell in row.locator("td").all_inner_texts()]
             for row in page.locator(".heads-maps tbody tr").all()
         ]
     )
-    return {question: int(maps[:, place].argmax()) for question, place in zip(QUESTIONS, (1, 3, 2, 0), strict=True)}
+    return {
+        question: int(maps[:, place].argmax())
+        for question, place in zip(QUESTIONS, (1, 3, 2, 0), strict=True)
+    }
 
 
 def test_numbers_equal_a_models(chapter):
@@ -92,14 +99,18 @@ def test_without_its_head_a_question_is_lost(chapter):
     assert slider.get_attribute("aria-valuetext") == f"0 percent of head {jobs['first']}"
     assert "✗ it is your" in answers_of(chapter)["first"]
     assert [question for question, mark in answers_of(chapter).items() if "✗" in mark] == ["first"]
-    chapter.locator(".heads [aria-live]").get_by_text("3 of 4 answers are right").wait_for(state="attached")
+    chapter.locator(".heads [aria-live]").get_by_text("3 of 4 answers are right").wait_for(
+        state="attached"
+    )
     slider.press("End")
     assert "✗" not in "".join(answers_of(chapter).values())
 
 
 def test_one_average_loses_answers(chapter):
     chapter.get_by_label("One average").press("Space")
-    rows = [row.locator("td").all_inner_texts() for row in chapter.locator(".heads-maps tbody tr").all()]
+    rows = [
+        row.locator("td").all_inner_texts() for row in chapter.locator(".heads-maps tbody tr").all()
+    ]
     assert rows[0] == rows[1] == rows[2] == rows[3]
     assert any("✗" in mark for mark in answers_of(chapter).values())
 
@@ -118,5 +129,7 @@ def test_nothing_is_cut_off(chapter, width):
     chapter.set_viewport_size({"width": width, "height": 844})
     explorer = chapter.locator(".explorer[data-explorer=heads]")
     assert explorer.evaluate("element => element.scrollWidth <= element.clientWidth")
-    for control in explorer.locator("input[type=range], select, .heads-chips span, .heads-switch").all():
+    for control in explorer.locator(
+        "input[type=range], select, .heads-chips span, .heads-switch"
+    ).all():
         assert control.bounding_box()["height"] >= 43.9

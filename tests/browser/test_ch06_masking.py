@@ -29,7 +29,9 @@ def random_state(rng):
 
 def attention_of(state):
     """Return a function from x to (output, weights), as the state describes it."""
-    w_q, w_k, w_v = (torch.tensor(state[name], dtype=torch.float64) for name in ("w_q", "w_k", "w_v"))
+    w_q, w_k, w_v = (
+        torch.tensor(state[name], dtype=torch.float64) for name in ("w_q", "w_k", "w_v")
+    )
     mask = torch.tensor(state["mask"])
 
     def attention(x):
@@ -42,7 +44,10 @@ def attention_of(state):
 
 
 def mask_of(page):
-    pressed = [button.get_attribute("aria-pressed") == "true" for button in page.locator("[data-cell]").all()]
+    pressed = [
+        button.get_attribute("aria-pressed") == "true"
+        for button in page.locator("[data-cell]").all()
+    ]
     return np.array(pressed).reshape(5, 5)
 
 
@@ -65,8 +70,12 @@ def test_numbers_equal_the_reference(chapter):
         state = random_state(rng)
         attention, x = attention_of(state), torch.tensor(state["x"], dtype=torch.float64)
         output, weights = attention(x)
-        jacobian = torch.autograd.functional.jacobian(lambda x, attention=attention: attention(x)[0], x)
-        sizes = jacobian.square().sum(dim=(1, 3)).sqrt()  # (outputs, d_v, inputs, d_model) -> (outputs, inputs)
+        jacobian = torch.autograd.functional.jacobian(
+            lambda x, attention=attention: attention(x)[0], x
+        )
+        sizes = (
+            jacobian.square().sum(dim=(1, 3)).sqrt()
+        )  # (outputs, d_v, inputs, d_model) -> (outputs, inputs)
         result = compute(chapter, **state)
         assert np.allclose(result["weights"], weights, rtol=1e-9, atol=1e-12)
         assert np.allclose(result["output"], output, rtol=1e-9, atol=1e-12)
@@ -77,13 +86,20 @@ def test_numbers_equal_the_reference(chapter):
 def test_presets_are_the_masks_of_the_chapter(chapter):
     causal = causal_mask(5)[0, 0].numpy()
     words = np.array([[True, True, True, True, False]])
-    expected = {"none": causal | True, "causal": causal, "padding": words.repeat(5, axis=0), "both": causal & words}
+    expected = {
+        "none": causal | True,
+        "causal": causal,
+        "padding": words.repeat(5, axis=0),
+        "both": causal & words,
+    }
     for preset, mask in expected.items():
         choose(chapter, preset)
         assert np.array_equal(mask_of(chapter), mask), preset
     choose(chapter, "empty row")
     assert mask_of(chapter).any(axis=1).tolist() == [True, True, False, True, True]
-    assert set(numbers_of(chapter, "weights")[2]) == set(numbers_of(chapter, "gradients")[2]) == {"0"}
+    assert (
+        set(numbers_of(chapter, "weights")[2]) == set(numbers_of(chapter, "gradients")[2]) == {"0"}
+    )
     assert "“gatto” may attend to nothing" in chapter.locator(".masking-verdict").inner_text()
     assert chapter.errors_seen == []
 
@@ -96,7 +112,9 @@ def test_behind_the_softmax_the_weights_are_0_and_the_future_still_leaks(chapter
     weights = numbers_of(chapter, "weights")
     chapter.get_by_label("Mask behind the softmax").check()
     late = numbers_of(chapter, "weights")
-    assert [cell == "0" for row in weights for cell in row] == [cell == "0" for row in late for cell in row]
+    assert [cell == "0" for row in weights for cell in row] == [
+        cell == "0" for row in late for cell in row
+    ]
     assert [row[5] for row in weights] == ["1.00"] * 5
     assert all(float(row[5]) < 1 for row in late[:4])
     assert leaks.count() == 10
@@ -147,7 +165,9 @@ def test_the_mouse_toggles_and_paints(chapter):
 
 
 def test_a_finger_taps(chapter):
-    context = chapter.context.browser.new_context(has_touch=True, viewport={"width": 390, "height": 844})
+    context = chapter.context.browser.new_context(
+        has_touch=True, viewport={"width": 390, "height": 844}
+    )
     phone = context.new_page()
     phone.goto(chapter.url)
     cell(phone, 2, 4).tap()

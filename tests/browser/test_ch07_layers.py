@@ -1,4 +1,6 @@
-"""The explorers of layer norm and of depth: their numbers are the reference's, and keys move them."""
+"""The explorers of layer norm and of depth: their numbers are the reference's, and keys move
+them.
+"""
 
 import numpy as np
 import pytest
@@ -33,7 +35,10 @@ def measured(page, **state):
 
 def values_of(page, side):
     plot = page.locator(".layernorm-plot").nth(side)
-    return [float(text.text_content().replace("−", "-")) for text in plot.locator(".layernorm-value").all()]
+    return [
+        float(text.text_content().replace("−", "-"))
+        for text in plot.locator(".layernorm-value").all()
+    ]
 
 
 def text_of(page, kind):
@@ -47,7 +52,9 @@ def test_numbers_equal_the_reference(chapter):
         eps = float(10.0 ** rng.integers(-5, 2))
         norm = LayerNorm(4, eps).double()
         norm.load_state_dict({"weight": torch.tensor(weight), "bias": torch.tensor(bias)})
-        result = normalised(chapter, x=x.tolist(), eps=eps, weight=weight.tolist(), bias=bias.tolist())
+        result = normalised(
+            chapter, x=x.tolist(), eps=eps, weight=weight.tolist(), bias=bias.tolist()
+        )
         assert np.allclose(result["result"], norm(torch.tensor(x)).detach(), rtol=0, atol=1e-12)
         assert np.isclose(result["mean"], x.mean())
         assert np.isclose(result["variance"], x.var())

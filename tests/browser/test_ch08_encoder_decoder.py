@@ -1,4 +1,6 @@
-"""The explorer of decoding: its choices are those of a softmax over the model's logits, and keys move it."""
+"""The explorer of decoding: its choices are those of a softmax over the model's logits, and keys
+move it.
+"""
 
 import json
 
@@ -33,13 +35,17 @@ def test_numbers_equal_the_reference(chapter):
     for _ in range(30):
         logits = (rng.choice([1, 10, 500]) * rng.standard_normal(int(rng.integers(2, 40)))).tolist()
         result = compute(chapter, logits=logits)
-        assert np.allclose(result["probabilities"], softmax(np.array(logits)), rtol=1e-9, atol=1e-15)
+        assert np.allclose(
+            result["probabilities"], softmax(np.array(logits)), rtol=1e-9, atol=1e-15
+        )
         assert result["next"] == int(np.argmax(logits))
         assert result["order"] == np.argsort(logits)[::-1].tolist()
 
 
 def test_the_model_of_the_page_writes_the_right_translations(chapter):
-    """The logits that the explorer holds lead, word by word, to the sentences that greedy decoding should write."""
+    """The logits that the explorer holds lead, word by word, to the sentences that greedy decoding
+    should write.
+    """
     state = state_of(chapter)
     vocabulary = state["vocabulary"]
     for sentence, (english, italian) in zip(state["sentences"], KEPT_BACK.items(), strict=True):
@@ -77,12 +83,20 @@ def test_the_slider_and_the_list_of_sentences(chapter):
     assert slider.get_attribute("aria-valuetext") == "step 8 of 8"
     chapter.get_by_label("Sentence").select_option(label="a lovely fox runs")
     assert likeliest(chapter) == "una"
-    assert chapter.locator(".decoding-looks tbody th").all_inner_texts() == ["a", "lovely", "fox", "runs"]
+    assert chapter.locator(".decoding-looks tbody th").all_inner_texts() == [
+        "a",
+        "lovely",
+        "fox",
+        "runs",
+    ]
     slider.press("ArrowRight")
     assert likeliest(chapter) == "volpe"
     spoken = chapter.locator(".decoding [aria-live]")
     spoken.get_by_text("comes “volpe”").wait_for(state="attached")
-    means = [float(row.locator("td").last.inner_text()) for row in chapter.locator(".decoding-looks tbody tr").all()]
+    means = [
+        float(row.locator("td").last.inner_text())
+        for row in chapter.locator(".decoding-looks tbody tr").all()
+    ]
     assert int(np.argmax(means)) == 2  # volpe looks at fox
 
 

@@ -1,4 +1,6 @@
-"""The explorers of training and of beam search: what they show is the page's run and the reference's search, and keys move them."""
+"""The explorers of training and of beam search: what they show is the page's run and the
+reference's search, and keys move them.
+"""
 
 import json
 import math
@@ -28,7 +30,8 @@ def step_of(page):
 
 def compute(page, frame):
     return page.evaluate(
-        "([state, frame]) => globalThis.explorers.training.compute({ ...state, frame })", [state_of(page), frame]
+        "([state, frame]) => globalThis.explorers.training.compute({ ...state, frame })",
+        [state_of(page), frame],
     )
 
 
@@ -39,7 +42,10 @@ def test_each_look_is_compared_word_by_word(chapter):
         seen = compute(chapter, number)
         assert (seen["step"], seen["loss"]) == (frame["step"], frame["loss"])
         references = [sentence["reference"] for sentence in state["sentences"]]
-        right = [said == reference for said, reference in zip(frame["translations"], references, strict=True)]
+        right = [
+            said == reference
+            for said, reference in zip(frame["translations"], references, strict=True)
+        ]
         assert seen["right"] == sum(right)
         for compared, said, reference, whole in zip(
             seen["compared"], frame["translations"], references, right, strict=True
@@ -47,7 +53,9 @@ def test_each_look_is_compared_word_by_word(chapter):
             assert compared["right"] == whole
             assert [each["word"] for each in compared["words"]] == corpus.words(said)
             expected = [*corpus.words(reference), *[None] * len(corpus.words(said))]
-            fits = [word == wanted for word, wanted in zip(corpus.words(said), expected, strict=False)]
+            fits = [
+                word == wanted for word, wanted in zip(corpus.words(said), expected, strict=False)
+            ]
             assert [each["right"] for each in compared["words"]] == fits
 
 
@@ -57,7 +65,17 @@ def test_the_last_look_has_the_sentence_of_the_course(chapter):
     slider.press("End")
     assert chapter.locator(".training-source").first.inner_text() == corpus.PROMISE
     written = chapter.locator(".training-written").first
-    assert written.inner_text().split() == ["il", "tuo", "gatto", "è", "un", "gatto", "adorabile", "✓", "right"]
+    assert written.inner_text().split() == [
+        "il",
+        "tuo",
+        "gatto",
+        "è",
+        "un",
+        "gatto",
+        "adorabile",
+        "✓",
+        "right",
+    ]
     assert written.locator(".training-wrong").count() == 0
     assert slider.get_attribute("aria-valuetext").startswith("step 500, loss 0.")
     spoken = chapter.locator(".training [aria-live]")
@@ -127,34 +145,52 @@ def search(step_log_probs, beam_size, max_len):
 
 @pytest.mark.parametrize("sentence", range(4))
 def test_each_search_is_the_references(chapter, beam, sentence):
-    """Hypotheses are compared by their log-probabilities: those that are equally likely may change places."""
+    """Hypotheses are compared by their log-probabilities: those that are equally likely may change
+    places.
+    """
     state = state_of(chapter, "beam")
     rows = state["sentences"][sentence]["rows"]
     step_log_probs = reader(rows, len(state["vocabulary"]))
     for beam_size in range(1, 6):
         levels, finished = search(step_log_probs, beam_size, state["max_len"])
         for length_penalty in (tenths / 10 for tenths in range(11)):
-            settings = {"beam_size": beam_size, "max_len": state["max_len"], "length_penalty": length_penalty}
-            seen = chapter.evaluate("each => explorers.beam.compute(each)", {"rows": rows, **settings})
+            settings = {
+                "beam_size": beam_size,
+                "max_len": state["max_len"],
+                "length_penalty": length_penalty,
+            }
+            seen = chapter.evaluate(
+                "each => explorers.beam.compute(each)", {"rows": rows, **settings}
+            )
             assert len(seen["levels"]) == len(levels)
             for shown, expected in zip(seen["levels"], levels, strict=True):
                 assert np.allclose([each["log_prob"] for each in shown], expected, atol=1e-5)
             assert np.allclose(
-                sorted(each["log_prob"] for each in seen["finished"]), sorted(each for _, each in finished), atol=1e-5
+                sorted(each["log_prob"] for each in seen["finished"]),
+                sorted(each for _, each in finished),
+                atol=1e-5,
             )
             for each in seen["finished"]:
                 known = step_log_probs(torch.tensor([[1, *each["ids"][:-1]]]))[0, 2]
                 assert each["ids"][-1] == 2 and known > -math.inf
                 length = len(each["ids"])
-                assert math.isclose(each["score"], each["log_prob"] / ((5 + length) / 6) ** length_penalty)
-            scores = [log_prob / ((5 + len(ids) - 1) / 6) ** length_penalty for ids, log_prob in finished]
-            assert math.isclose(seen["best"]["score"], max(scores, default=seen["best"]["score"]), abs_tol=1e-5)
+                assert math.isclose(
+                    each["score"], each["log_prob"] / ((5 + length) / 6) ** length_penalty
+                )
+            scores = [
+                log_prob / ((5 + len(ids) - 1) / 6) ** length_penalty for ids, log_prob in finished
+            ]
+            assert math.isclose(
+                seen["best"]["score"], max(scores, default=seen["best"]["score"]), abs_tol=1e-5
+            )
             result = [index for index in seen["best"]["ids"] if index != 2]
             assert result == beam_search(step_log_probs, **settings)
 
 
 def test_the_rows_are_enough_and_no_more(chapter, beam):
-    """Each beginning that a beam asks about is there, and none that no beam asks about; no row is longer than needed."""
+    """Each beginning that a beam asks about is there, and none that no beam asks about; no row is
+    longer than needed.
+    """
     state = state_of(chapter, "beam")
     assert len(json.dumps(state)) < 60_000
     for sentence in state["sentences"]:
@@ -223,8 +259,14 @@ def test_no_tree_is_cut_off(chapter, beam, width):
         assert beam.evaluate("element => element.scrollWidth <= element.clientWidth")
         frame = beam.locator(".beam-tree svg").bounding_box()
         for box in (each.bounding_box() for each in beam.locator(".beam-box").all()):
-            assert frame["x"] <= box["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
-            assert frame["y"] <= box["y"] and box["y"] + box["height"] <= frame["y"] + frame["height"] + 1
+            assert (
+                frame["x"] <= box["x"]
+                and box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
+            )
+            assert (
+                frame["y"] <= box["y"]
+                and box["y"] + box["height"] <= frame["y"] + frame["height"] + 1
+            )
         room = """text => {
             const before = [...text.parentNode.children].slice(0, [...text.parentNode.children].indexOf(text));
             return before.findLast((each) => each.matches(".beam-box, .beam-end")).getBBox().width - text.getBBox().width;

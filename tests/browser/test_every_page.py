@@ -1,4 +1,6 @@
-"""What holds on every page, wide and on a phone, in light and dark: nothing missing, nothing from abroad, accessible, and light enough."""
+"""What holds on every page, wide and on a phone, in light and dark: nothing missing, nothing from
+abroad, accessible, and light enough.
+"""
 
 import pytest
 import yaml
@@ -7,7 +9,12 @@ from axe_playwright_python.sync_playwright import Axe
 from autograder.course import ROOT
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-PAGES = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]), "search", "genindex"]
+PAGES = [
+    TOC["root"],
+    *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]),
+    "search",
+    "genindex",
+]
 VIEWS = [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")]
 MOST_BYTES = {TOC["root"]: 1_000_000}  # before the translator is asked for
 MOST_BYTES_ELSEWHERE = 2_500_000
@@ -15,7 +22,9 @@ ABROAD = ("data:", "blob:", "http://127.0.0.1")
 
 
 def page_and_view(place, name, view):
-    """Return one test's parameters: `make test` looks at a page wide and light, or small and dark; `make test-long` in all ways."""
+    """Return one test's parameters: `make test` looks at a page wide and light, or small and dark;
+    `make test-long` in all ways.
+    """
     marks = [] if view == VIEWS[place % 2] else [pytest.mark.long]
     return pytest.param(name, *view, marks=marks, id=f"{name}-{view[0]}-{view[1]}")
 
@@ -33,13 +42,19 @@ def test_a_page_is_whole_light_and_accessible(built_book, page, name, width, the
     page.wait_for_load_state("networkidle")
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     assert page.errors_seen == []
-    assert [answer.url for answer in answers if not answer.ok or not answer.url.startswith(ABROAD)] == []
-    assert sum(len(answer.body()) for answer in answers) < MOST_BYTES.get(name, MOST_BYTES_ELSEWHERE)
+    assert [
+        answer.url for answer in answers if not answer.ok or not answer.url.startswith(ABROAD)
+    ] == []
+    assert sum(len(answer.body()) for answer in answers) < MOST_BYTES.get(
+        name, MOST_BYTES_ELSEWHERE
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("h1").count() >= 1
     assert page.locator("mjx-merror").count() == 0
     found = Axe().run(page, options={"preload": False})
-    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found.response["violations"]] == []
+    assert [
+        (each["id"], each["nodes"][0]["html"][:200]) for each in found.response["violations"]
+    ] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -56,8 +71,13 @@ def test_nothing_moves_where_the_reader_asked_for_rest(built_book, page):
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{built_book}book/ch04_attention.html")
     page.wait_for_load_state("networkidle")
-    moving = "[...document.querySelectorAll('*')].filter((each) => { const style = getComputedStyle(each);"
-    moving += " return style.transitionDuration !== '0s' || style.animationName !== 'none'; }).length"
+    moving = (
+        "[...document.querySelectorAll('*')].filter((each) => { const style ="
+        " getComputedStyle(each);"
+    )
+    moving += (
+        " return style.transitionDuration !== '0s' || style.animationName !== 'none'; }).length"
+    )
     assert page.evaluate(moving) == 0
     page.emulate_media(reduced_motion="no-preference")
     assert page.evaluate(moving) > 0  # the measure sees motion where there is some

@@ -1,4 +1,5 @@
-"""Explorers in a notebook: the widget's own module in Chromium, with the real Python side behind a stand-in for the kernel's messages.
+"""Explorers in a notebook: the widget's own module in Chromium, with the real Python side behind a
+stand-in for the kernel's messages.
 
 These tests need no book.
 """
@@ -66,7 +67,9 @@ NOTEBOOK = """async ([module, state]) => {
 
 @pytest.fixture
 def opened(page):
-    """Return a function that shows a widget; the page notes in `calls` what the explorer sends to Python."""
+    """Return a function that shows a widget; the page notes in `calls` what the explorer sends to
+    Python.
+    """
 
     def show(widget):
         page.calls = []
@@ -74,7 +77,9 @@ def opened(page):
         def kernel(changed):
             page.calls.append(changed)
             widget.set_state(changed)
-            echo = {name: changed[name] for name in changed if echoed(widget, name)}  # as ipywidgets does
+            echo = {
+                name: changed[name] for name in changed if echoed(widget, name)
+            }  # as ipywidgets does
             return [echo, widget.computed]
 
         page.expose_function("kernel", kernel)
@@ -97,7 +102,9 @@ def remark(page):
 
 def settled(page):
     """Wait until Python has answered for the last state."""
-    page.wait_for_function("model.get('asked') === model.get('computed').number && !Object.keys(model.changed).length")
+    page.wait_for_function(
+        "model.get('asked') === model.get('computed').number && !Object.keys(model.changed).length"
+    )
 
 
 def shown_numbers(page, selector):
@@ -137,14 +144,18 @@ def test_attention_shows_what_a_wrong_function_returns_and_says_where_it_differs
     page = opened(widget)
     _, wrong = unscaled_attention(np.array([[1.6, 0.4]]), *plane(widget))
     assert np.allclose(weights_shown(page), wrong[0], atol=6e-4)
-    assert remark(page) == (
-        "Shown is what your unscaled_attention returns. Your weights differ from the formula’s, first for the key “The”."
+    assert (
+        remark(page)
+        == "Shown is what your unscaled_attention returns. Your weights differ from the formula’s,"
+        " first for the key “The”."
     )
     page.get_by_label("Width").fill("9")
     settled(page)
     assert max(weights_shown(page)) > 0.999  # as dot products of 512 components do, undivided
     page.get_by_label("Width").fill("1")
-    page.get_by_label("Length of the query").fill("0")  # all scores are 0: here there is nothing to divide
+    page.get_by_label("Length of the query").fill(
+        "0"
+    )  # all scores are 0: here there is nothing to divide
     settled(page)
     assert remark(page) == "Shown is what your unscaled_attention returns."
     assert page.get_by_text("Divide by").count() == 0  # the learner's function does, or does not
@@ -180,7 +191,12 @@ def test_an_error_is_said_as_text_and_hides_the_results_until_the_function_answe
     page = opened(explore_attention(moody))
     assert remark(page) == "Your moody stopped with ValueError: <b>no</b> & never"
     assert page.locator(".explorer-remark b").count() == 0
-    for results in (".attention-table", ".attention-values", ".attention-verdict", ".attention-spoken"):
+    for results in (
+        ".attention-table",
+        ".attention-values",
+        ".attention-verdict",
+        ".attention-spoken",
+    ):
         assert not page.locator(results).is_visible()
     assert page.get_by_label("Direction of the query").is_visible()
     page.get_by_label("Direction of the query").fill("-90")
@@ -204,7 +220,9 @@ def test_one_question_at_a_time_and_the_last_state_wins(opened):
     angles = [math.degrees(math.atan2(*reversed(call["query"]))) for call in page.calls]
     assert np.allclose(angles, [20, 70])
     assert page.evaluate("model.get('computed').inputs.query") == page.calls[1]["query"]
-    assert page.evaluate("moves") == 0  # an answer does not take the query back to where it was when it was asked
+    assert (
+        page.evaluate("moves") == 0
+    )  # an answer does not take the query back to where it was when it was asked
     assert remark(page) == "Shown is what your scaled_dot_product_attention returns."
 
 
@@ -228,7 +246,9 @@ def test_positions(opened):
     page.get_by_role("slider", name="Offset").fill("7")
     settled(page)
     encoding = sinusoidal_encoding(48, 16)
-    assert f"{encoding[40] @ encoding[47] / 8:.3f}" in page.locator(".positions-verdict").inner_text().replace("−", "-")
+    assert f"{encoding[40] @ encoding[47] / 8:.3f}" in page.locator(
+        ".positions-verdict"
+    ).inner_text().replace("−", "-")
     hands = page.locator(".positions-hand.positions-second")
     tips = [[float(hand.get_attribute(name)) for name in ("x2", "y2")] for hand in hands.all()]
     assert np.allclose(tips, 38 * encoding[47].reshape(-1, 2) * [1, -1])
@@ -238,13 +258,19 @@ def test_positions(opened):
 
 def test_positions_of_a_wrong_function(opened):
     def swapped(seq_len, d_model):
-        return sinusoidal_encoding(seq_len, d_model).reshape(seq_len, -1, 2)[..., ::-1].reshape(seq_len, d_model)
+        return (
+            sinusoidal_encoding(seq_len, d_model)
+            .reshape(seq_len, -1, 2)[..., ::-1]
+            .reshape(seq_len, d_model)
+        )
 
     page = opened(explore_positions(swapped))
     hands = page.locator(".positions-hand.positions-first")
     tips = [[float(hand.get_attribute(name)) for name in ("x2", "y2")] for hand in hands.all()]
     assert np.allclose(tips[0], 27 * swapped(6, 64)[5, :2] * [1, -1])
-    assert "Your encoding of position 5 differs from the formula’s, first in column 0." in remark(page)
+    assert "Your encoding of position 5 differs from the formula’s, first in column 0." in remark(
+        page
+    )
 
 
 def test_heads(opened):
@@ -257,7 +283,9 @@ def test_heads(opened):
     shown = np.reshape(shown_numbers(page, ".heads-maps tbody td"), (4, 7))
     assert np.abs(shown - 100 * np.array(widget.computed["numbers"]["maps"])).max() < 0.5001
     assert widget.computed["inputs"] == {"sentence": 1, "query": 5, "gates": [1, 0.5, 1, 1]}
-    assert remark(page) == "Shown is what your MultiHeadAttention returns."  # with a gate half open, too
+    assert (
+        remark(page) == "Shown is what your MultiHeadAttention returns."
+    )  # with a gate half open, too
     assert page.get_by_text("One average").count() == 0
     assert page.errors_seen == []
 
@@ -284,7 +312,10 @@ def test_heads_that_are_merged_in_the_wrong_order(opened):
             return layer(found.unflatten(-1, (4, -1)).mT.flatten(-2)), weights
 
     page = opened(explore_heads(Interleaved))
-    assert "Your weights agree with the formula’s. What your heads return together does not." in remark(page)
+    assert (
+        "Your weights agree with the formula’s. What your heads return together does not."
+        in remark(page)
+    )
 
 
 def test_masks(opened):
@@ -300,7 +331,9 @@ def test_masks(opened):
     assert "Rows that do not sum to 1" not in page.locator(".masking-verdict").inner_text()
     weights = np.array(page.evaluate("model.get('computed').numbers.weights"))
     shown = page.locator(".masking-weights tbody td:not(.masking-sum)").all_text_contents()
-    assert np.allclose([float(text.replace("<.01", "0.005")) for text in shown], weights.flatten(), atol=0.0051)
+    assert np.allclose(
+        [float(text.replace("<.01", "0.005")) for text in shown], weights.flatten(), atol=0.0051
+    )
     assert remark(page) == "Shown is what your masked_attention returns."
     assert page.errors_seen == []
 
@@ -317,15 +350,23 @@ def test_masks_of_wrong_functions(opened):
     page = opened(explore_masks(late, backward))
     page.get_by_role("radio", name="causal").check()
     settled(page)
-    assert "Your mask “causal” differs from the book’s, first at query “<bos>”, key “il”." in remark(page)
-    pressed = [button.get_attribute("aria-pressed") == "true" for button in page.locator("[data-cell]").all()]
+    assert (
+        "Your mask “causal” differs from the book’s, first at query “<bos>”, key “il”."
+        in remark(page)
+    )
+    pressed = [
+        button.get_attribute("aria-pressed") == "true"
+        for button in page.locator("[data-cell]").all()
+    ]
     assert pressed == backward(5).flatten().tolist()
     page.locator("[data-cell='1,0']").click()  # goes on from the mask that is seen
     settled(page)
     expected = backward(5)[0, 0]
     expected[1, 0] = True
     assert page.calls[-1]["mask"] == expected.tolist()
-    assert "Your weights differ from the formula’s, first at query “gatto”, key “gatto”." in remark(page)
+    assert "Your weights differ from the formula’s, first at query “gatto”, key “gatto”." in remark(
+        page
+    )
     assert "Rows that do not sum to 1: 3." in page.locator(".masking-verdict").inner_text()
 
 
@@ -354,7 +395,9 @@ def test_a_layer_norm_with_the_wrong_variance(opened):
     expected = Unbiased(4)(torch.tensor([1.0, 9, 7, 7])).tolist()
     assert np.allclose(shown_numbers(page, ".layernorm-value")[4:], expected, atol=0.0051)
     assert "Your result differs from the formula’s, first at feature 1." in remark(page)
-    assert "Afterwards: mean 0.00, variance 0.75." in page.locator(".layernorm-verdict").inner_text()
+    assert (
+        "Afterwards: mean 0.00, variance 0.75." in page.locator(".layernorm-verdict").inner_text()
+    )
 
 
 def test_lookup_shows_the_learners_ids_vectors_and_rows(opened):
@@ -365,9 +408,10 @@ def test_lookup_shows_the_learners_ids_vectors_and_rows(opened):
     assert chips == [["dogs", "6"], ["like", "5"], ["dragons", "→", "<unk>", "3"]]
     table = page.evaluate("model.get('table')")
     rows = page.locator(".lookup-out tbody tr").all()
-    assert [[float(text.replace("−", "-")) for text in row.locator("td").all_inner_texts()] for row in rows] == [
-        table[row] for row in (6, 5, 3)
-    ]
+    assert [
+        [float(text.replace("−", "-")) for text in row.locator("td").all_inner_texts()]
+        for row in rows
+    ] == [table[row] for row in (6, 5, 3)]
     assert remark(page) == "Shown is what your embed returns."
     page.locator("[data-entry='5,1']").click()
     page.get_by_label("Row “like”, column 1").fill("1.7")
@@ -391,15 +435,27 @@ def late_one_hot(token_ids, vocab_size):
             (doubled, one_hot, encode),
             "Your embeddings differ from the rows of the table, first at position 0, column 0.",
         ),
-        ((doubled, late_one_hot), "Your one-hot vectors are others than these ids have, first at position 0."),
-        ((doubled, late_one_hot, lambda *_: [4, 5, 6, 4]), "Your ids differ from the vocabulary’s, first at word 3."),
+        (
+            (doubled, late_one_hot),
+            "Your one-hot vectors are others than these ids have, first at position 0.",
+        ),
+        (
+            (doubled, late_one_hot, lambda *_: [4, 5, 6, 4]),
+            "Your ids differ from the vocabulary’s, first at word 3.",
+        ),
     ],
 )
 def test_lookup_says_which_of_three_functions_differs_first(opened, functions, said):
     page = opened(explore_lookup(*functions))
     assert said in remark(page)
     numbers = page.evaluate("model.get('computed').numbers.product[0]")
-    shown = page.locator(".lookup-live").inner_text().rsplit("returned was ", 1)[1].rstrip(".").replace("−", "-")
+    shown = (
+        page.locator(".lookup-live")
+        .inner_text()
+        .rsplit("returned was ", 1)[1]
+        .rstrip(".")
+        .replace("−", "-")
+    )
     assert [float(text) for text in shown.split(", ")] == pytest.approx(numbers)
 
 
@@ -425,7 +481,8 @@ def upside_down(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("function", "said"), [(deaf, "first at written word 1"), (upside_down, "first at written word 2")]
+    ("function", "said"),
+    [(deaf, "first at written word 1"), (upside_down, "first at written word 2")],
 )
 def test_copying_with_a_wrong_attention(opened, function, said):
     page = opened(explore_copying(function))
@@ -478,7 +535,9 @@ def test_beams_of_the_right_function(opened):
     step.press("End")
     found = page.evaluate("model.get('computed').numbers")
     words = [page.evaluate("model.get('fixed').vocabulary")[index] for index in found["result"]]
-    assert f"your function returns “{' '.join(words)}”" in page.locator(".beam-verdict").inner_text()
+    assert (
+        f"your function returns “{' '.join(words)}”" in page.locator(".beam-verdict").inner_text()
+    )
     assert page.locator(".beam-box").count() == sum(len(level) for level in found["levels"])
     step.press("Home")
     assert page.locator(".beam-box").count() == 1 + len(found["levels"][1])
@@ -489,7 +548,9 @@ def test_beams_of_the_right_function(opened):
 def of_one_word(step_log_probs, beam_size, **settings):
     """Looks at the last word alone."""
     return beam_search(
-        lambda prefixes: step_log_probs(prefixes[:, [0, -1]] if prefixes.shape[1] > 1 else prefixes),
+        lambda prefixes: step_log_probs(
+            prefixes[:, [0, -1]] if prefixes.shape[1] > 1 else prefixes
+        ),
         beam_size=beam_size,
         **settings,
     )
@@ -521,7 +582,10 @@ def of_another_result(step_log_probs, **settings):
         (of_one_end, "Your search takes another number of steps than the book’s."),
         (
             of_another_result,
-            "Your search keeps alive what the book’s does. What it returns is not the sentence with the highest score.",
+            (
+                "Your search keeps alive what the book’s does. What it returns is not the sentence"
+                " with the highest score."
+            ),
         ),
     ],
 )

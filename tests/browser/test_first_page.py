@@ -1,4 +1,6 @@
-"""The translator of the first page: the words of PyTorch, and a sentence where something is missing."""
+"""The translator of the first page: the words of PyTorch, and a sentence where something is
+missing.
+"""
 
 import json
 
@@ -18,13 +20,19 @@ PROMISED = "il tuo gatto è un gatto adorabile"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A small translator that a moment's training has made: what it says need not be right, but must be the same everywhere."""
+    """A small translator that a moment's training has made: what it says need not be right, but
+    must be the same everywhere.
+    """
     folder = tmp_path_factory.mktemp("run")
     splits = corpus.splits()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    settings = Settings(tokens=512, steps=150, warmup=50, learning_rate=5e-3, smoothing=0.0, look_every=150)
-    prepare(folder, splits["train"], splits["validation"][:20], Shape(32, 4, 2, 2, 64, 0.0), settings).run()
+    settings = Settings(
+        tokens=512, steps=150, warmup=50, learning_rate=5e-3, smoothing=0.0, look_every=150
+    )
+    prepare(
+        folder, splits["train"], splits["validation"][:20], Shape(32, 4, 2, 2, 64, 0.0), settings
+    ).run()
     torch.set_num_threads(threads)
     return FinishedRun(folder, "cpu")
 
@@ -38,7 +46,9 @@ def model_files(run, tmp_path_factory):
 
 @pytest.fixture
 def first_page(page, built_book, model_files):
-    page.route(MODEL, lambda route: route.fulfill(path=model_files / route.request.url.rsplit("/", 1)[1]))
+    page.route(
+        MODEL, lambda route: route.fulfill(path=model_files / route.request.url.rsplit("/", 1)[1])
+    )
     page.goto(built_book + "book/index.html")
     page.locator(".translator-written button").first.wait_for()
     return page
@@ -58,7 +68,8 @@ def type_and_wait(page, sentence):
 
 def wait_for_the_end(page, before):
     page.wait_for_function(
-        "([selector, before]) => Number(document.querySelector(selector).dataset.finished) > before",
+        "([selector, before]) => Number(document.querySelector(selector).dataset.finished) >"
+        " before",
         arg=[EXPLORER, before],
     )
 
@@ -96,7 +107,9 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     first_page.keyboard.press("Enter")
     assert word.get_attribute("aria-pressed") == "true"
     last = shown["weights"][shown["written"].index("adorabile")][-1]  # heads, source words
-    weights = [sum(head[place] for head in last) / len(last) for place in range(len(shown["source"]))]
+    weights = [
+        sum(head[place] for head in last) / len(last) for place in range(len(shown["source"]))
+    ]
     numbers = first_page.locator(".translator-word small").all_inner_texts()
     assert [float(number) for number in numbers] == pytest.approx(weights, abs=0.006)
     first_page.get_by_label("Head").select_option("0.1")
@@ -107,10 +120,21 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
 
 
 def test_the_page_names_the_head_that_goes_through_the_sentence_most(first_page):
-    weights = [[[[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]], [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]] for _ in range(3)]
-    weights[1][1][0], weights[2][0][1] = [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]  # [step][layer][head][source word]
-    found = first_page.evaluate("weights => globalThis.explorers.translator.busiest(weights)", weights)
-    assert (found["layer"], found["head"], found["words"]) == (1, 0, 2)  # as many words as layer 0, head 1; harder
+    weights = [
+        [[[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]], [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]] for _ in range(3)
+    ]
+    weights[1][1][0], weights[2][0][1] = (
+        [0.2, 0.6, 0.2],
+        [0.1, 0.2, 0.7],
+    )  # [step][layer][head][source word]
+    found = first_page.evaluate(
+        "weights => globalThis.explorers.translator.busiest(weights)", weights
+    )
+    assert (found["layer"], found["head"], found["words"]) == (
+        1,
+        0,
+        2,
+    )  # as many words as layer 0, head 1; harder
     assert "Choose layer" in first_page.locator(EXPLORER).inner_text()
 
 
@@ -156,13 +180,18 @@ def test_a_new_sentence_takes_over_while_one_is_being_written(first_page, run):
     first_page.keyboard.press("Enter")
     first_page.locator(".translator-written button").nth(1).wait_for()
     type_and_wait(first_page, "the red cat sleeps")
-    assert first_page.locator(".translator-sentence").inner_text() == run.translate(["the red cat sleeps"])[0]
+    assert (
+        first_page.locator(".translator-sentence").inner_text()
+        == run.translate(["the red cat sleeps"])[0]
+    )
 
 
 def test_a_word_that_says_something_is_chosen_unless_the_reader_chose_another(first_page, run):
     chosen = first_page.locator(".translator-written [aria-pressed=true]")
     assert chosen.inner_text() == "adorabile"
-    assert "wrote “adorabile”: its attention weights" in first_page.locator(".explorer").inner_text()
+    assert (
+        "wrote “adorabile”: its attention weights" in first_page.locator(".explorer").inner_text()
+    )
     type_and_wait(first_page, "the red cat sleeps")
     written = run.translate(["the red cat sleeps"])[0].split()
     assert chosen.inner_text() == written[-1]
@@ -172,12 +201,17 @@ def test_a_word_that_says_something_is_chosen_unless_the_reader_chose_another(fi
     first_page.locator(".translator-written button").nth(1).wait_for()
     first_page.locator(".translator-written button").first.click()
     wait_for_the_end(first_page, before)
-    assert first_page.locator(".translator-written button").first.get_attribute("aria-pressed") == "true"
+    assert (
+        first_page.locator(".translator-written button").first.get_attribute("aria-pressed")
+        == "true"
+    )
 
 
 def test_words_of_which_none_is_known_are_not_translated(first_page):
     type_and_wait(first_page, "zyzzyva qwerty")
-    assert "nothing that it could translate" in first_page.locator(".translator-status").inner_text()
+    assert (
+        "nothing that it could translate" in first_page.locator(".translator-status").inner_text()
+    )
     assert first_page.locator(".translator-sentence").inner_text() == ""
     assert first_page.locator(".translator-written button").count() == 0
 

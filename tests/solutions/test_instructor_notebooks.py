@@ -1,4 +1,6 @@
-"""The instructor's notebooks, solutions included: run once they are green, and run again they say the same."""
+"""The instructor's notebooks, solutions included: run once they are green, and run again they say
+the same.
+"""
 
 import os
 import subprocess
@@ -14,19 +16,32 @@ from autograder.course import chapters
 
 ALWAYS = ("ch01_embeddings", "ch04_attention")  # the others are run by `make test-long`
 CELL_SECONDS = 120
-NO_KERNEL = ("Kernel died before replying", "Kernel didn't respond")  # two that start at once may choose one port
+NO_KERNEL = (
+    "Kernel died before replying",
+    "Kernel didn't respond",
+)  # two that start at once may choose one port
 ATTEMPTS = 2  # at starting a kernel; what a cell does is tried once
 SANITIZE = Path(__file__).with_name("nbval_sanitize.cfg")
 
 stems = pytest.mark.parametrize(
-    "stem", [pytest.param(stem, marks=[] if stem in ALWAYS else [pytest.mark.long]) for stem in chapters()]
+    "stem",
+    [pytest.param(stem, marks=[] if stem in ALWAYS else [pytest.mark.long]) for stem in chapters()],
 )
 
 
 def executed(notebook, path):
     """Write a notebook, run it from top to bottom, and return it with its outputs."""
     nbformat.write(notebook, path)
-    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", path.name]
+    command = [
+        sys.executable,
+        "-m",
+        "nbconvert",
+        "--to",
+        "notebook",
+        "--execute",
+        "--inplace",
+        path.name,
+    ]
     for _ in range(ATTEMPTS):
         ran = subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
         if not any(sentence in ran.stderr for sentence in NO_KERNEL):
@@ -36,7 +51,9 @@ def executed(notebook, path):
 
 
 def run_again(path):
-    """Run an executed notebook under nbval, which compares each cell's outputs with those in the file."""
+    """Run an executed notebook under nbval, which compares each cell's outputs with those in the
+    file.
+    """
     pytest_alone = f"-m pytest -c {os.devnull} --rootdir=. -p no:cacheprovider -q -rf"
     nbval = f"--nbval --nbval-current-env --nbval-cell-timeout={CELL_SECONDS} --nbval-sanitize-with"
     return subprocess.run(
@@ -67,7 +84,11 @@ def test_an_instructors_notebook_is_green_and_says_the_same_again(stem, tmp_path
 
 
 def test_another_output_is_a_difference_and_another_time_or_address_is_none(tmp_path):
-    sources = ["print('took', f'{time.perf_counter():.3f} s')", "print(object())", "print(random.random())"]
+    sources = [
+        "print('took', f'{time.perf_counter():.3f} s')",
+        "print(object())",
+        "print(random.random())",
+    ]
     cells = [nbformat.v4.new_code_cell(source) for source in ("import random, time", *sources)]
     path = tmp_path / "drifting.ipynb"
     executed(nbformat.v4.new_notebook(cells=cells), path)

@@ -1,4 +1,6 @@
-"""The reference is the real thing: with the same weights it gives what PyTorch's own modules give, outputs and gradients."""
+"""The reference is the real thing: with the same weights it gives what PyTorch's own modules give,
+outputs and gradients.
+"""
 
 import io
 import math
@@ -13,12 +15,20 @@ from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_heads
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 from solutions.ch07_layers import EncoderLayer, FeedForward, LayerNorm
-from solutions.ch08_encoder_decoder import DecoderLayer, Transformer, greedy_decode, sinusoidal_positions
+from solutions.ch08_encoder_decoder import (
+    DecoderLayer,
+    Transformer,
+    greedy_decode,
+    sinusoidal_positions,
+)
 
 BATCH, QUERY_LEN, KEY_LEN, D_MODEL, HEADS, D_FF = 3, 5, 7, 12, 3, 20
 
-# float32 adds in another order than PyTorch's kernels; in float64 the same difference is a hundred thousand times smaller
-precisions = pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+# float32 adds in another order than PyTorch's kernels; in float64 the same difference is a hundred
+# thousand times smaller
+precisions = pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)]
+)
 norm_orders = pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
 modes = pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 
@@ -33,13 +43,19 @@ def shaken(module, dtype, seed=1):
     module = module.to(dtype)
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter.copy_(torch.randn(parameter.shape, dtype=dtype, generator=generator) / math.sqrt(D_MODEL))
+            parameter.copy_(
+                torch.randn(parameter.shape, dtype=dtype, generator=generator) / math.sqrt(D_MODEL)
+            )
     return module
 
 
 def some_keys_masked():
-    """Return a mask (batch, 1, query_len, key_len) in which every row has a True and no two batches agree."""
-    mask = torch.rand(BATCH, 1, QUERY_LEN, KEY_LEN, generator=torch.Generator().manual_seed(2)) < 0.6
+    """Return a mask (batch, 1, query_len, key_len) in which every row has a True and no two batches
+    agree.
+    """
+    mask = (
+        torch.rand(BATCH, 1, QUERY_LEN, KEY_LEN, generator=torch.Generator().manual_seed(2)) < 0.6
+    )
     mask[..., 0] = True
     return mask
 
@@ -66,22 +82,29 @@ def layer_state(ours, prefix=""):
     for name, theirs in parts.items():
         if hasattr(ours, name):
             state |= {
-                f"{prefix}{theirs}.{key}": value.detach() for key, value in getattr(ours, name).named_parameters()
+                f"{prefix}{theirs}.{key}": value.detach()
+                for key, value in getattr(ours, name).named_parameters()
             }
     for name, theirs in {"linear_1": "linear1", "linear_2": "linear2"}.items():
         linear = getattr(ours.feed_forward, name)
-        state |= {f"{prefix}{theirs}.{key}": value.detach() for key, value in linear.named_parameters()}
+        state |= {
+            f"{prefix}{theirs}.{key}": value.detach() for key, value in linear.named_parameters()
+        }
     return state
 
 
 def assert_same_outputs_and_gradients(ours, theirs, inputs, tolerance):
-    """Compare two functions of the same inputs: what they return, and the gradient that reaches each input."""
+    """Compare two functions of the same inputs: what they return, and the gradient that reaches
+    each input.
+    """
     results = []
     for function in (ours, theirs):
         leaves = [each.clone().requires_grad_() for each in inputs]
         outputs = function(*leaves)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        total = sum((output * normal(*output.shape, dtype=output.dtype, seed=9)).sum() for output in outputs)
+        total = sum(
+            (output * normal(*output.shape, dtype=output.dtype, seed=9)).sum() for output in outputs
+        )
         results.append((*outputs, *torch.autograd.grad(total, leaves)))
     for mine, other in zip(*results, strict=True):
         torch.testing.assert_close(mine, other, rtol=tolerance, atol=tolerance)
@@ -98,7 +121,9 @@ def test_multi_head_attention_equals_torchs(dtype, tolerance, masked):
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True).to(dtype)
     theirs.load_state_dict(attention_state(ours))
     mask = some_keys_masked() if masked else None
-    blocked = None if mask is None else ~mask.expand(-1, HEADS, -1, -1).flatten(0, 1)  # PyTorch's True means "may not"
+    blocked = (
+        None if mask is None else ~mask.expand(-1, HEADS, -1, -1).flatten(0, 1)
+    )  # PyTorch's True means "may not"
     inputs = [
         normal(BATCH, length, D_MODEL, dtype=dtype, seed=seed)
         for seed, length in enumerate((QUERY_LEN, KEY_LEN, KEY_LEN))
@@ -126,8 +151,12 @@ def test_the_gradients_of_the_projections_equal_torchs(dtype, tolerance):
     for module in (ours, theirs):
         module(x, x, x)[0].square().sum().backward()
     together = torch.cat([linear.weight.grad for linear in (ours.w_q, ours.w_k, ours.w_v)])
-    torch.testing.assert_close(together, theirs.in_proj_weight.grad, rtol=tolerance, atol=10 * tolerance)
-    torch.testing.assert_close(ours.w_o.weight.grad, theirs.out_proj.weight.grad, rtol=tolerance, atol=10 * tolerance)
+    torch.testing.assert_close(
+        together, theirs.in_proj_weight.grad, rtol=tolerance, atol=10 * tolerance
+    )
+    torch.testing.assert_close(
+        ours.w_o.weight.grad, theirs.out_proj.weight.grad, rtol=tolerance, atol=10 * tolerance
+    )
 
 
 @precisions
@@ -145,12 +174,16 @@ def test_layer_norm_equals_torchs(dtype, tolerance, shape):
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_encoder_layer_equals_torchs(dtype, tolerance, norm_first, training, masked):
     ours = shaken(EncoderLayer(D_MODEL, HEADS, D_FF, norm_first=norm_first), dtype).train(training)
-    theirs = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first)
+    theirs = nn.TransformerEncoderLayer(
+        D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first
+    )
     theirs = theirs.to(dtype).train(training)
     theirs.load_state_dict(layer_state(ours))
     words = torch.arange(KEY_LEN) < torch.tensor([[7], [4], [1]])  # (batch, key_len)
     mask = (words[:, None, None] & causal_mask(KEY_LEN)) if masked else None
-    blocked = {"src_key_padding_mask": ~words, "src_mask": ~causal_mask(KEY_LEN)[0, 0]} if masked else {}
+    blocked = (
+        {"src_key_padding_mask": ~words, "src_mask": ~causal_mask(KEY_LEN)[0, 0]} if masked else {}
+    )
     assert_same_outputs_and_gradients(
         lambda x: ours(x, mask),
         lambda x: theirs(x, **blocked),
@@ -165,16 +198,25 @@ def test_the_encoder_layer_equals_torchs(dtype, tolerance, norm_first, training,
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_decoder_layer_equals_torchs(dtype, tolerance, norm_first, training, masked):
     ours = shaken(DecoderLayer(D_MODEL, HEADS, D_FF, norm_first=norm_first), dtype).train(training)
-    theirs = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first)
+    theirs = nn.TransformerDecoderLayer(
+        D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first
+    )
     theirs = theirs.to(dtype).train(training)
     theirs.load_state_dict(layer_state(ours))
     words = torch.arange(KEY_LEN) < torch.tensor([[7], [4], [1]])  # (batch, key_len)
     masks = (causal_mask(QUERY_LEN), words[:, None, None]) if masked else (None, None)
-    blocked = {"tgt_mask": ~causal_mask(QUERY_LEN)[0, 0], "memory_key_padding_mask": ~words} if masked else {}
+    blocked = (
+        {"tgt_mask": ~causal_mask(QUERY_LEN)[0, 0], "memory_key_padding_mask": ~words}
+        if masked
+        else {}
+    )
     assert_same_outputs_and_gradients(
         lambda x, memory: ours(x, memory, *masks),
         lambda x, memory: theirs(x, memory, **blocked),
-        [normal(BATCH, QUERY_LEN, D_MODEL, dtype=dtype), normal(BATCH, KEY_LEN, D_MODEL, dtype=dtype, seed=1)],
+        [
+            normal(BATCH, QUERY_LEN, D_MODEL, dtype=dtype),
+            normal(BATCH, KEY_LEN, D_MODEL, dtype=dtype, seed=1),
+        ],
         tolerance,
     )
 
@@ -182,38 +224,68 @@ def test_the_decoder_layer_equals_torchs(dtype, tolerance, norm_first, training,
 @precisions
 @norm_orders
 def test_the_stacks_equal_torchs(dtype, tolerance, norm_first):
-    """Encoder and decoder with their weights in PyTorch's stacks, which end with a norm only where the layers begin with one."""
-    ours = shaken(Transformer(11, 9, D_MODEL, HEADS, 2, 3, D_FF, dropout=0.0, norm_first=norm_first), dtype)
-    layer = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first)
-    encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(D_MODEL) if norm_first else None, enable_nested_tensor=False)
-    layer = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first)
+    """Encoder and decoder with their weights in PyTorch's stacks, which end with a norm only where
+    the layers begin with one.
+    """
+    ours = shaken(
+        Transformer(11, 9, D_MODEL, HEADS, 2, 3, D_FF, dropout=0.0, norm_first=norm_first), dtype
+    )
+    layer = nn.TransformerEncoderLayer(
+        D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first
+    )
+    encoder = nn.TransformerEncoder(
+        layer, 2, nn.LayerNorm(D_MODEL) if norm_first else None, enable_nested_tensor=False
+    )
+    layer = nn.TransformerDecoderLayer(
+        D_MODEL, HEADS, D_FF, 0.0, batch_first=True, norm_first=norm_first
+    )
     decoder = nn.TransformerDecoder(layer, 3, nn.LayerNorm(D_MODEL) if norm_first else None)
-    for stack, twin, norm in ((ours.encoder, encoder, "encoder_norm"), (ours.decoder, decoder, "decoder_norm")):
+    for stack, twin, norm in (
+        (ours.encoder, encoder, "encoder_norm"),
+        (ours.decoder, decoder, "decoder_norm"),
+    ):
         state = {}
         for index, each in enumerate(stack):
             state |= layer_state(each, f"layers.{index}.")
         if norm_first:
-            state |= {f"norm.{name}": value for name, value in getattr(ours, norm).state_dict().items()}
+            state |= {
+                f"norm.{name}": value for name, value in getattr(ours, norm).state_dict().items()
+            }
         twin.to(dtype).load_state_dict(state)
 
     src = torch.tensor([[4, 5, 6, 7], [8, 9, 0, 0]])
     tgt = torch.tensor([[1, 4, 5, 6, 2], [1, 7, 2, 0, 0]])
 
     def theirs(src_embedding, tgt_embedding):
-        x = src_embedding[src] * math.sqrt(D_MODEL) + torch.tensor(sinusoidal_encoding(4, D_MODEL), dtype=dtype)
+        x = src_embedding[src] * math.sqrt(D_MODEL) + torch.tensor(
+            sinusoidal_encoding(4, D_MODEL), dtype=dtype
+        )
         memory = encoder(x, src_key_padding_mask=src == 0)
-        y = tgt_embedding[tgt] * math.sqrt(D_MODEL) + torch.tensor(sinusoidal_encoding(5, D_MODEL), dtype=dtype)
+        y = tgt_embedding[tgt] * math.sqrt(D_MODEL) + torch.tensor(
+            sinusoidal_encoding(5, D_MODEL), dtype=dtype
+        )
         future = ~causal_mask(5)[0, 0]
-        return decoder(y, memory, tgt_mask=future, tgt_key_padding_mask=tgt == 0, memory_key_padding_mask=src == 0)
+        return decoder(
+            y,
+            memory,
+            tgt_mask=future,
+            tgt_key_padding_mask=tgt == 0,
+            memory_key_padding_mask=src == 0,
+        )
 
     def mine(src_embedding, tgt_embedding):
-        tables = {"model.src_embedding.weight": src_embedding, "model.tgt_embedding.weight": tgt_embedding}
+        tables = {
+            "model.src_embedding.weight": src_embedding,
+            "model.tgt_embedding.weight": tgt_embedding,
+        }
         return torch.func.functional_call(Stacks(ours), tables, (src, tgt))
 
     inputs = [ours.src_embedding.weight.detach(), ours.tgt_embedding.weight.detach()]
     assert_same_outputs_and_gradients(mine, theirs, inputs, tolerance)
     logits = ours(src, tgt)
-    torch.testing.assert_close(logits, ours.generator(theirs(*inputs)), rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(
+        logits, ours.generator(theirs(*inputs)), rtol=tolerance, atol=tolerance
+    )
 
 
 class Stacks(nn.Module):
@@ -230,7 +302,9 @@ class Stacks(nn.Module):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 def test_the_fused_path_equals_the_one_with_weights(dtype):
     attention = shaken(MultiHeadAttention(D_MODEL, HEADS), dtype)
-    query, key = (normal(BATCH, length, D_MODEL, dtype=dtype, seed=length) for length in (QUERY_LEN, KEY_LEN))
+    query, key = (
+        normal(BATCH, length, D_MODEL, dtype=dtype, seed=length) for length in (QUERY_LEN, KEY_LEN)
+    )
     for mask in (None, some_keys_masked(), some_keys_masked()[:1], some_keys_masked()[0, 0]):
         plain, weights = attention(query, key, key, mask)
         fused, none = attention(query, key, key, mask, need_weights=False)
@@ -242,7 +316,9 @@ def test_the_fused_path_equals_the_one_with_weights(dtype):
 
 
 def test_masked_attention_equals_the_fused_kernel_and_numpys():
-    query, key, value = (normal(BATCH, HEADS, 4, 8, dtype=torch.float64, seed=seed) for seed in range(3))
+    query, key, value = (
+        normal(BATCH, HEADS, 4, 8, dtype=torch.float64, seed=seed) for seed in range(3)
+    )
     mask = decoder_mask(torch.tensor([[5, 6, 7, 0], [5, 0, 0, 0], [5, 6, 7, 8]]))
     output, weights = masked_attention(query, key, value, mask)
     fused = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
@@ -253,12 +329,16 @@ def test_masked_attention_equals_the_fused_kernel_and_numpys():
 def test_positions_equal_those_of_chapter_2():
     for dtype in (torch.float32, torch.float64):
         expected = torch.tensor(sinusoidal_encoding(300, 16), dtype=dtype)
-        torch.testing.assert_close(sinusoidal_positions(300, 16, dtype), expected, rtol=1e-4, atol=2e-5)
+        torch.testing.assert_close(
+            sinusoidal_positions(300, 16, dtype), expected, rtol=1e-4, atol=2e-5
+        )
 
 
 @norm_orders
 def test_the_transformer_works_in_half_precision_and_on_views(norm_first):
-    model = Transformer(11, 9, 8, 2, 1, 1, 16, dropout=0.0, norm_first=norm_first).to(torch.bfloat16)
+    model = Transformer(11, 9, 8, 2, 1, 1, 16, dropout=0.0, norm_first=norm_first).to(
+        torch.bfloat16
+    )
     src = torch.tensor([[4, 8], [5, 9], [6, 0], [7, 0]]).T
     assert not src.is_contiguous()
     logits = model(src, torch.tensor([[1, 4], [1, 5]]))
@@ -296,7 +376,9 @@ def test_the_transformer_exports_to_onnx(norm_first):
     longer = torch.tensor([[4, 5, 6, 7, 8, 9, 3]]), torch.tensor([[1, 4, 5, 6, 7, 0]])
     for sentence in ((src, tgt), longer):
         feed = {name: ids.numpy() for name, ids in zip(("src", "tgt"), sentence, strict=True)}
-        np.testing.assert_allclose(session.run(None, feed)[0], model(*sentence).detach().numpy(), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(
+            session.run(None, feed)[0], model(*sentence).detach().numpy(), rtol=1e-3, atol=1e-4
+        )
 
 
 def test_greedy_decoding_takes_the_likeliest_word_each_time():

@@ -1,13 +1,17 @@
-"""A warm process that hands out kernels: it has imported what notebooks import, and forks a child for each submission.
+"""A warm process that hands out kernels: it has imported what notebooks import, and forks a child
+for each submission.
 
-It runs inside bubblewrap (see `autograder.boundary.sandbox`), holds no secret, and serves one request after the other from the socket on its
-standard input. Each child gets namespaces of its own: users, processes, mounts, network, System V memory and host name. So a submission
-sees neither another one nor this server, and when its first process ends, the kernel of the operating system ends all that it started.
+It runs inside bubblewrap (see `autograder.boundary.sandbox`), holds no secret, and serves one
+request after the other from the socket on its standard input. Each child gets namespaces of its
+own: users, processes, mounts, network, System V memory and host name. So a submission sees neither
+another one nor this server, and when its first process ends, the kernel of the operating system
+ends all that it started.
 
-    server ── fork ──> keeper ── fork ──> the submission's process 1: an IPython kernel without any privilege
+    server ── fork ──> keeper ── fork ──> the submission's process 1: an IPython kernel without any
+    privilege
 
-The keeper shares its submission's mounts, so the /proc that it sees shows the submission's processes and no other; it adds up what
-they hold.
+The keeper shares its submission's mounts, so the /proc that it sees shows the submission's
+processes and no other; it adds up what they hold.
 """
 
 import array
@@ -32,11 +36,19 @@ NOBODY = 65534
 NEW_NAMESPACES = (
     0x10000000 | 0x00020000 | 0x20000000 | 0x40000000 | 0x08000000 | 0x04000000
 )  # user mount pid net ipc uts
-READ_ONLY, NO_SETUID, NO_DEVICES, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+READ_ONLY, NO_SETUID, NO_DEVICES, REMOUNT, BIND, RECURSIVE, PRIVATE = (
+    1,
+    2,
+    4,
+    32,
+    4096,
+    16384,
+    1 << 18,
+)
 DETACH = 2
 SET_DUMPABLE, SET_PARENT_DEATH_SIGNAL = 4, 1
-OUTSIDE_PROC = (
-    "/run/outside-proc"  # bound here by the sandbox: a process may mount /proc only where it can see a whole one
+OUTSIDE_PROC = (  # bound here by the sandbox: a process may mount /proc only where it can see a whole one
+    "/run/outside-proc"
 )
 KERNELS = "/run/kernels"  # the folders of all kernels' sockets; each child sees its own at KERNEL
 KERNEL = "/run/kernel"
@@ -47,7 +59,9 @@ LOOK_SECONDS = 0.1  # between two looks at what a submission holds
 MOST_PRINTED = 100_000  # characters of one print that are passed on
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MAPPED = 2**28  # bytes of address space in all, beyond which shared mappings are looked at
-LONGEST_MAPS = 2**20  # bytes that a process's list of mappings may take; an honest one takes a fifth
+LONGEST_MAPS = (
+    2**20
+)  # bytes that a process's list of mappings may take; an honest one takes a fifth
 # mappings whose pages belong to no process: shared ones, whatever their name says, and huge ones
 SHARED_MEMORY = re.compile(rb"^(\w+)-(\w+) (?:...s|\S+ \S+ \S+ \S+ +/anon_hugepage)", re.MULTILINE)
 
@@ -70,7 +84,9 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main():
-    """Mount a /proc, import what notebooks import, and serve until the other end of the socket closes."""
+    """Mount a /proc, import what notebooks import, and serve until the other end of the socket
+    closes.
+    """
     mount("proc", "/proc", "proc")
     require(libc.umount2(OUTSIDE_PROC.encode(), DETACH), f"umount {OUTSIDE_PROC}")
     libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
@@ -90,7 +106,9 @@ def main():
 
 
 def import_what_notebooks_import(names):
-    """Import what every kernel needs, and what the chapter's released notebook imports; calculate on one thread."""
+    """Import what every kernel needs, and what the chapter's released notebook imports; calculate
+    on one thread.
+    """
     with without_debugger():
         for name in (*PRELOADED, *names):
             importlib.import_module(name)
@@ -102,23 +120,30 @@ def import_what_notebooks_import(names):
 
 @contextlib.contextmanager
 def without_debugger():
-    """Let ipykernel find no debugger: nobody steps through a submission, and to load one takes longer than any other part of a kernel."""
+    """Let ipykernel find no debugger: nobody steps through a submission, and to load one takes
+    longer than any other part of a kernel.
+    """
     sys.modules["debugpy"] = None
     yield
     del sys.modules["debugpy"]
 
 
 def number_cells_quickly():
-    """Give each cell's source its number, by which errors name it, without looking at it letter by letter in Python."""
+    """Give each cell's source its number, by which errors name it, without looking at it letter by
+    letter in Python.
+    """
     import zlib
 
     import ipykernel.compiler
 
-    ipykernel.compiler.murmur2_x86 = lambda source, seed: zlib.crc32(source.encode("utf-8", "replace"), seed)
+    ipykernel.compiler.murmur2_x86 = lambda source, seed: zlib.crc32(
+        source.encode("utf-8", "replace"), seed
+    )
 
 
 def shorten_what_is_printed():
-    """Send at most so many characters of one print: the grader keeps fewer still, and loses too large a message with its neighbours.
+    """Send at most so many characters of one print: the grader keeps fewer still, and loses too
+    large a message with its neighbours.
 
     This is for honest notebooks; one that undoes it only harms itself.
     """
@@ -144,7 +169,8 @@ def receive(connection):
 
 
 def keep_one_submission(control, request):
-    """Be the keeper of one submission: start its process, pass on what the grader says, and end it when the grader says or leaves.
+    """Be the keeper of one submission: start its process, pass on what the grader says, and end it
+    when the grader says or leaves.
 
     Never returns.
     """
@@ -171,7 +197,9 @@ def keep_one_submission(control, request):
 
 
 def become_nobody():
-    """Enter new namespaces as a user without any right; the first child will be process 1 of its own world."""
+    """Enter new namespaces as a user without any right; the first child will be process 1 of its
+    own world.
+    """
     uid = os.getuid()
     if os.stat("/proc/self/ns/user").st_ino and is_initial_user_namespace():
         os.setgroups([])
@@ -188,13 +216,17 @@ def become_nobody():
 
 
 def is_initial_user_namespace():
-    """Return whether this process is a real root, whom limits on the number of processes do not bind."""
+    """Return whether this process is a real root, whom limits on the number of processes do not
+    bind.
+    """
     with open("/proc/self/uid_map") as file:
         return os.getuid() == 0 and int(file.read().split()[2]) > 1
 
 
 def be_the_submission(request, tell_bound):
-    """Be process 1 of a submission: arrange its world, give up every right, and be a kernel. Never returns."""
+    """Be process 1 of a submission: arrange its world, give up every right, and be a kernel. Never
+    returns.
+    """
     try:
         libc.prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         os.setsid()  # a signal to its process group must reach neither its keeper nor another's
@@ -218,7 +250,9 @@ def arrange_world(request):
     mount(f"{KERNELS}/{request['kernel']}", KERNEL, None, BIND)
     mount("tmpfs", KERNELS, "tmpfs", READ_ONLY)
     for path, size in WRITABLE.items():
-        mount("tmpfs", path, "tmpfs", NO_SETUID | NO_DEVICES, f"size={size},nr_inodes=16k,mode=1777")
+        mount(
+            "tmpfs", path, "tmpfs", NO_SETUID | NO_DEVICES, f"size={size},nr_inodes=16k,mode=1777"
+        )
     remount_read_only("/dev")  # an ordinary user's submissions would own it, and share it
     mount("proc", "/proc", "proc")
     write("/proc/sys/user/max_user_namespaces", "0")
@@ -237,7 +271,8 @@ def limit(limits):
     """Set limits that no process of this submission can raise again.
 
     Args:
-        limits: `memory` in bytes of address space for one process, `processes`, `file` in bytes, `cpu` in seconds.
+        limits: `memory` in bytes of address space for one process, `processes`, `file` in bytes,
+            `cpu` in seconds.
     """
     wanted = {
         resource.RLIMIT_AS: limits["memory"],
@@ -254,16 +289,22 @@ def limit(limits):
 
 
 def drop_capabilities():
-    """Give up every right inside the new namespaces, for good: nothing that is executed later gets any back."""
+    """Give up every right inside the new namespaces, for good: nothing that is executed later gets
+    any back.
+    """
     for capability in range(64):
-        libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP; beyond the last one it fails, which is fine
+        libc.prctl(
+            24, capability, 0, 0, 0
+        )  # PR_CAPBSET_DROP; beyond the last one it fails, which is fine
     header = struct.pack("Ii", 0x20080522, 0)
     require(libc.capset(header, struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)), "capset")
     require(libc.prctl(38, 1, 0, 0, 0), "no_new_privs")
 
 
 def close_all_but(kept):
-    """Close every descriptor that leads out of this process, and let input and outputs lead nowhere."""
+    """Close every descriptor that leads out of this process, and let input and outputs lead
+    nowhere.
+    """
     silence = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
@@ -280,9 +321,13 @@ def be_a_kernel(tell_bound):
         def parse_command_line(self, argv=None):
             """There is none; to make a parser of all options takes a fifth of a kernel's start."""
 
-    os.environ["JPY_PARENT_PID"] = "1"  # process 1 must not take its absent parent for a reason to leave
+    os.environ["JPY_PARENT_PID"] = (
+        "1"  # process 1 must not take its absent parent for a reason to leave
+    )
     settings = Config({"HistoryManager": {"enabled": False}})
-    app = KernelWithoutCommandLine.instance(config=settings, connection_file=f"{KERNEL}/kernel.json")
+    app = KernelWithoutCommandLine.instance(
+        config=settings, connection_file=f"{KERNEL}/kernel.json"
+    )
     app.initialize()
     os.write(tell_bound, b"1")
     os.close(tell_bound)
@@ -290,7 +335,9 @@ def be_a_kernel(tell_bound):
 
 
 def follow(control, child, most_memory):
-    """Wait for the submission's end, the grader's word or too much memory; end the submission in any case."""
+    """Wait for the submission's end, the grader's word or too much memory; end the submission in
+    any case.
+    """
     ended = os.pidfd_open(child)
     warm = held_by("/proc/1")
     while True:
@@ -312,7 +359,8 @@ def follow(control, child, most_memory):
 
 
 def memory_held(warm):
-    """Return the bytes that all of the submission's processes hold beyond what each shared with the fork server.
+    """Return the bytes that all of the submission's processes hold beyond what each shared with the
+    fork server.
 
     Args:
         warm: what `held_by` said of the first one at its start.
@@ -330,32 +378,45 @@ def memory_held(warm):
 
 
 def place_of(pid):
-    """Return the folder below /proc that tells of a process: where its first thread has left, that of one which still runs."""
-    places = (f"/proc/{pid}", *(f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task")))
+    """Return the folder below /proc that tells of a process: where its first thread has left, that
+    of one which still runs.
+    """
+    places = (
+        f"/proc/{pid}",
+        *(f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task")),
+    )
     return next((place for place in places if held_by(place)[0]), places[0])
 
 
 def held_by(place):
-    """Return the bytes of address space that a process has, and those in memory that are neither a file's nor shared."""
+    """Return the bytes of address space that a process has, and those in memory that are neither a
+    file's nor shared.
+    """
     with open(f"{place}/statm") as file:
         size, resident, shared, *_ = map(int, file.read().split())
     return size * PAGE, (resident - shared) * PAGE
 
 
 def shared_mappings(place, otherwise):
-    """Return the bytes of a process's mappings that may hold memory which no process is charged for.
+    """Return the bytes of a process's mappings that may hold memory which no process is charged
+    for.
 
     Args:
-        otherwise: the answer for a process that does not let itself be looked at, or not soon enough.
+        otherwise: the answer for a process that does not let itself be looked at, or not soon
+            enough.
     """
     try:
-        with open(f"{place}/maps", "rb") as file:  # bytes: files have names of any, and may break lines of text
+        with open(
+            f"{place}/maps", "rb"
+        ) as file:  # bytes: files have names of any, and may break lines of text
             content = file.read(LONGEST_MAPS)
     except PermissionError:
         return otherwise
     except OSError:  # it has ended
         return 0
-    if len(content) == LONGEST_MAPS:  # in thousands of pieces, over which the keeper would sit while memory is taken
+    if (
+        len(content) == LONGEST_MAPS
+    ):  # in thousands of pieces, over which the keeper would sit while memory is taken
         return otherwise
     return sum(int(high, 16) - int(low, 16) for low, high in SHARED_MEMORY.findall(content))
 
@@ -363,7 +424,10 @@ def shared_mappings(place, otherwise):
 def mount(source, target, kind, flags=0, options=None):
     """Call mount(2)."""
     texts = [None if text is None else text.encode() for text in (source, target, kind, options)]
-    require(libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]), f"mount {source} on {target}")
+    require(
+        libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]),
+        f"mount {source} on {target}",
+    )
 
 
 def remount_read_only(path):

@@ -1,7 +1,9 @@
-"""Which system calls a submission may make: nearly all, but none of those that lead out of its world or past its limits.
+"""Which system calls a submission may make: nearly all, but none of those that lead out of its
+world or past its limits.
 
-A list of what is forbidden, not of what is allowed: notebooks import what they like, and the namespaces are the wall. This closes doors
-that namespaces leave open (keyrings, sockets between virtual machines) and memory that belongs to no process.
+A list of what is forbidden, not of what is allowed: notebooks import what they like, and the
+namespaces are the wall. This closes doors that namespaces leave open (keyrings, sockets between
+virtual machines) and memory that belongs to no process.
 """
 
 import ctypes
@@ -9,11 +11,12 @@ import os
 import platform
 import struct
 
-# machine -> (its number in seccomp's data, numbers of system calls: 0 those of x86-64, 1 those that all newer machines share)
+# machine -> (its number in seccomp's data, numbers of system calls: 0 those of x86-64, 1 those that
+# all newer machines share)
 MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1), "riscv64": (0xC00000F3, 1)}
 X32_CALLS = 0x40000000  # bit of x86-64's calls with 32-bit pointers, a second set of numbers
-# What no notebook calls: other processes, mounts, namespaces, keyrings, memory and messages that belong to no process, the clock,
-# the machine, and corners of the kernel that break often.
+# What no notebook calls: other processes, mounts, namespaces, keyrings, memory and messages that
+# belong to no process, the clock, the machine, and corners of the kernel that break often.
 FORBIDDEN = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -70,7 +73,12 @@ FORBIDDEN = {
     "landlock_create_ruleset": (444, 444),
 }
 CLONE, CLONE3, SOCKET = (56, 220), (435, 435), (41, 198)
-FAMILIES = (1, 2, 10, 16)  # of sockets: local, internet, netlink; those of virtual machines know no namespaces
+FAMILIES = (
+    1,
+    2,
+    10,
+    16,
+)  # of sockets: local, internet, netlink; those of virtual machines know no namespaces
 NEW_NAMESPACES = 0x7E020000  # bits of clone's flags that make any
 JOIN_SESSION_KEYRING = 1
 
@@ -94,7 +102,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def this_machine():
-    """Return this machine's number in seccomp's data, and the column of its calls in the tables above.
+    """Return this machine's number in seccomp's data, and the column of its calls in the tables
+    above.
 
     Raises:
         OSError: if there is none; a boundary must not be weaker unnoticed.
@@ -105,12 +114,15 @@ def this_machine():
 
 
 def leave_session_keyring():
-    """Take a new and empty keyring in the place of the one that the grader's session has; without effect where there are none."""
+    """Take a new and empty keyring in the place of the one that the grader's session has; without
+    effect where there are none.
+    """
     libc.syscall(FORBIDDEN["keyctl"][this_machine()[1]], JOIN_SESSION_KEYRING, None)
 
 
 def filter_system_calls():
-    """Hold this process and all that it starts to the tables above, for good. It must have given up new privileges before.
+    """Hold this process and all that it starts to the tables above, for good. It must have given up
+    new privileges before.
 
     Raises:
         OSError: if the kernel has no such filters, or this machine no table.
@@ -123,15 +135,27 @@ def filter_system_calls():
 
 
 def program(machine, column):
-    """Return the filter as instructions (what, steps to skip if so, steps to skip if not, with which number)."""
+    """Return the filter as instructions (what, steps to skip if so, steps to skip if not, with
+    which number).
+    """
     steps = [
         (LOAD, 0, 0, MACHINE),
-        (IF_EQUAL, 1, 0, machine),  # a program may switch to the calls of an older machine, with other numbers
+        (
+            IF_EQUAL,
+            1,
+            0,
+            machine,
+        ),  # a program may switch to the calls of an older machine, with other numbers
         (LEAVE, 0, 0, UNKNOWN),
         (LOAD, 0, 0, NUMBER),
         (IF_AT_LEAST, 0, 1, X32_CALLS),
         (LEAVE, 0, 0, UNKNOWN),
-        (IF_EQUAL, 0, 1, CLONE3[column]),  # its flags lie where no filter can look; the C library then takes clone
+        (
+            IF_EQUAL,
+            0,
+            1,
+            CLONE3[column],
+        ),  # its flags lie where no filter can look; the C library then takes clone
         (LEAVE, 0, 0, UNKNOWN),
     ]
     for columns in FORBIDDEN.values():

@@ -1,8 +1,10 @@
-"""An English-Italian corpus that is ours: sentences drawn from the grammar, and splits that ask what a translator has understood.
+"""An English-Italian corpus that is ours: sentences drawn from the grammar, and splits that ask
+what a translator has understood.
 
-`splits` draws them with a seed. No sentence is in two splits, no English sentence has two Italian ones, and every word of a test sentence
-was seen in training. What differs is what was *not* seen: the sentence ("random"), a noun together with an adjective ("combinations"),
-a construction ("structures"), a length ("long").
+`splits` draws them with a seed. No sentence is in two splits, no English sentence has two Italian
+ones, and every word of a test sentence was seen in training. What differs is what was *not* seen:
+the sentence ("random"), a noun together with an adjective ("combinations"), a construction
+("structures"), a length ("long").
 """
 
 import functools
@@ -13,7 +15,14 @@ from solutions.translator.corpus import grammar
 from solutions.translator.corpus.grammar import Words, ask, at, clause, said, so, thing, to_do
 from solutions.translator.corpus.lexicon import ADJECTIVES, BE, NAMES, NOUNS, SKILLS, VERBS
 
-SIZES = {"train": 100_000, "validation": 1000, "random": 1000, "combinations": 1000, "structures": 500, "long": 500}
+SIZES = {
+    "train": 100_000,
+    "validation": 1000,
+    "random": 1000,
+    "combinations": 1000,
+    "structures": 500,
+    "long": 500,
+}
 PROMISE = "your cat is a lovely cat"  # for the end of the course: in the language, and in no split
 LONGEST_TRAINED = 12  # English words, a question mark counted
 LONGEST = 24
@@ -30,8 +39,17 @@ PRONOUNS = ("i", "i", "you", "you", "we", "we", "he", "she", "they")
 HUSBAND_AND_WIFE = {"husband": ("the", "her"), "wife": ("the", "my", "your", "his")}
 
 TIMES = {
-    "present": (("today", "oggi"), ("now", "adesso"), ("every day", "ogni giorno"), ("in the evening", "di sera")),
-    "past": (("yesterday", "ieri"), ("last week", "la settimana scorsa"), ("this morning", "stamattina")),
+    "present": (
+        ("today", "oggi"),
+        ("now", "adesso"),
+        ("every day", "ogni giorno"),
+        ("in the evening", "di sera"),
+    ),
+    "past": (
+        ("yesterday", "ieri"),
+        ("last week", "la settimana scorsa"),
+        ("this morning", "stamattina"),
+    ),
     "future": (("tomorrow", "domani"), ("next week", "la settimana prossima"), ("soon", "presto")),
 }
 WELL = (("well", "bene"), ("badly", "male"))
@@ -44,7 +62,18 @@ MANNERS = {
     "sing": WELL, "dance": WELL, "swim": WELL + FAST, "speak": WELL + FAST, "cook": WELL, "work": WELL, "play": WELL,
     "walk": FAST, "eat": FAST, "read": WELL + FAST, "sleep": WELL,
 }  # fmt: skip
-ANIMALS_EAT = {"bread", "cheese", "meat", "fish", "apple", "carrot", "egg", "potato", "pear", "biscuit"}
+ANIMALS_EAT = {
+    "bread",
+    "cheese",
+    "meat",
+    "fish",
+    "apple",
+    "carrot",
+    "egg",
+    "potato",
+    "pear",
+    "biscuit",
+}
 ANIMALS_DRINK = {"water", "milk"}
 WILD_PLACES = {"wood", "field", "garden", "park", "farm", "zoo", "village"}
 LANDMARKS = {"nature", "house", "castle", "church", "farm", "school", "hotel", "garden"}
@@ -78,7 +107,9 @@ def words(sentence):
 
 
 def sentence(words):
-    """Write words as people do, the inverse of `words`: nothing follows an apostrophe at a distance, and "?" none."""
+    """Write words as people do, the inverse of `words`: nothing follows an apostrophe at a
+    distance, and "?" none.
+    """
     return " ".join(words).replace("' ", "'").replace(" ?", "?")
 
 
@@ -87,19 +118,27 @@ def sentence(words):
 
 @functools.cache
 def nouns_of(tags):
-    """Return the nouns that have one of some tags, or are named in them, in the order of the table."""
+    """Return the nouns that have one of some tags, or are named in them, in the order of the
+    table.
+    """
     return tuple(noun for noun in NOUNS.values() if noun.is_one_of(tags))
 
 
 @functools.cache
 def verbs_of(kind, by_animals=False):
     """Return the verbs that take a kind of complement, and that animals can do if they must."""
-    return tuple(verb for verb in VERBS.values() if kind in verb.kinds and (verb.by_animals or not by_animals))
+    return tuple(
+        verb
+        for verb in VERBS.values()
+        if kind in verb.kinds and (verb.by_animals or not by_animals)
+    )
 
 
 def goals():
     """Return the verbs of motion, each with its two prepositions."""
-    kinds = ((verb, kind) for verb in VERBS.values() for kind in verb.kinds if kind.startswith("goal="))
+    kinds = (
+        (verb, kind) for verb in VERBS.values() for kind in verb.kinds if kind.startswith("goal=")
+    )
     return tuple((verb, *kind.removeprefix("goal=").split(":")) for verb, kind in kinds)
 
 
@@ -126,7 +165,9 @@ def kept_back_pairs(seed=0):
 
 
 def stands_with(determiner, noun):
-    """Return whether a determiner can stand with a noun: nobody says "two breads", "my lake" or "this mother"."""
+    """Return whether a determiner can stand with a noun: nobody says "two breads", "my lake" or
+    "this mother".
+    """
     if noun.english[1] is None and (determiner in SEVERAL or determiner in ONE):
         return False
     if noun.name in HUSBAND_AND_WIFE and determiner in DEFINITE:
@@ -134,7 +175,11 @@ def stands_with(determiner, noun):
     if "one" in noun.tags and determiner in INDEFINITE:
         return False
     if "family" in noun.tags:
-        return determiner in OWNERS or determiner in ("a", "the", "how many") or determiner in INDEFINITE
+        return (
+            determiner in OWNERS
+            or determiner in ("a", "the", "how many")
+            or determiner in INDEFINITE
+        )
     return determiner not in OWNERS or "common" not in noun.tags
 
 
@@ -144,7 +189,9 @@ def is_animal(phrase):
 
 
 def looks_present(verb, subject):
-    """Return whether the past looks like the present in English, so that it does not decide the Italian: "they read"."""
+    """Return whether the past looks like the present in English, so that it does not decide the
+    Italian: "they read".
+    """
     return verb.english[0] == verb.english[2] and subject.person != 2
 
 
@@ -171,7 +218,8 @@ class Writer:
             self.said_of[noun] = fitting
             self.beside[noun] = [one for one in fitting if can_stand_beside(one, noun)]
         self.fitting = {
-            one: [noun for noun in NOUNS.values() if one in self.said_of[noun]] for one in ADJECTIVES.values()
+            one: [noun for noun in NOUNS.values() if one in self.said_of[noun]]
+            for one in ADJECTIVES.values()
         }
         self.adjectives = [one for one in ADJECTIVES.values() if self.fitting[one]]
         self.decks = {}
@@ -190,11 +238,14 @@ class Writer:
         """Draw a noun phrase.
 
         Args:
-            nouns, determiners: what to draw from; a determiner that cannot stand with the noun is drawn again.
+            nouns, determiners: what to draw from; a determiner that cannot stand with the noun is
+                drawn again.
             adjective, plural: how often.
         """
         noun = self.pick(nouns)
-        ownable = noun.english[1] and "common" not in noun.tags and noun.name not in HUSBAND_AND_WIFE
+        ownable = (
+            noun.english[1] and "common" not in noun.tags and noun.name not in HUSBAND_AND_WIFE
+        )
         if ownable and determiners is not INDEFINITE and self.chance(0.08):
             return grammar.noun_phrase("the", noun, owner=self.owner(noun))
         determiner = self.pick(determiners)
@@ -204,7 +255,9 @@ class Writer:
         if not several and determiner not in ONE and noun.english[1]:
             several = self.chance(plural) and not ("one" in noun.tags and determiner in OWNERS)
         described = self.beside[noun] and (self.eager or self.chance(adjective))
-        return grammar.noun_phrase(determiner, noun, several, (self.pick(self.beside[noun]),) if described else ())
+        return grammar.noun_phrase(
+            determiner, noun, several, (self.pick(self.beside[noun]),) if described else ()
+        )
 
     def owner(self, noun):
         """Draw whoever owns something."""
@@ -302,9 +355,12 @@ class Writer:
         """Draw a complement of a verb, and the object pronoun if it has one.
 
         Args:
-            pronouns: whether an object may be a pronoun (not that of an infinitive, where it would stand elsewhere).
+            pronouns: whether an object may be a pronoun (not that of an infinitive, where it would
+                stand elsewhere).
         """
-        kind = self.pick([one for one in verb.kinds if one in ("alone", "object", "place", "human")])
+        kind = self.pick(
+            [one for one in verb.kinds if one in ("alone", "object", "place", "human")]
+        )
         if kind == "human" and pronouns and self.chance(0.8):
             return Words(), self.object_pronoun(subject)
         if kind in ("object", "human"):
@@ -317,12 +373,16 @@ class Writer:
     def object_pronoun(self, subject):
         """Draw an object pronoun that is somebody else than the subject."""
         own = {0: ("me", "us"), 1: ("you",), 3: ("me", "us")}.get(subject.person, ())
-        return self.pick([one for one in ("me", "you", "him", "her", "her", "us", "them") if one not in own])
+        return self.pick(
+            [one for one in ("me", "you", "him", "her", "her", "us", "them") if one not in own]
+        )
 
     # -- sentences --
 
     def manner_of_speaking(self):
-        """Draw whether a clause is a statement, a negation or a question, as arguments of `clause`."""
+        """Draw whether a clause is a statement, a negation or a question, as arguments of
+        `clause`.
+        """
         chance = self.random()
         return {"negative": True} if chance < 0.2 else {"question": True} if chance < 0.35 else {}
 
@@ -351,13 +411,21 @@ class Writer:
         if self.chance(0.5):
             nouns = [noun for noun in NOUNS.values() if noun.english[1] and self.beside[noun]]
             noun = self.pick(nouns)
-            subject = grammar.noun_phrase(self.pick([one for one in DEFINITE if stands_with(one, noun)]), noun)
+            subject = grammar.noun_phrase(
+                self.pick([one for one in DEFINITE if stands_with(one, noun)]), noun
+            )
         else:
             subject = self.somebody()
-            noun = self.pick([one for one in nouns_of(frozenset({"job"})) if one.gender[0] == subject.gender])
+            noun = self.pick(
+                [one for one in nouns_of(frozenset({"job"})) if one.gender[0] == subject.gender]
+            )
         described = self.beside[noun] and (self.chance(0.6) or noun is subject.noun)
-        what = grammar.noun_phrase("a", noun, False, (self.pick(self.beside[noun]),) if described else ())
-        return clause(subject, BE, self.pick(("present", "past")), thing(what), **self.manner_of_speaking())
+        what = grammar.noun_phrase(
+            "a", noun, False, (self.pick(self.beside[noun]),) if described else ()
+        )
+        return clause(
+            subject, BE, self.pick(("present", "past")), thing(what), **self.manner_of_speaking()
+        )
 
     def somebody(self):
         """Draw one who may have any profession."""
@@ -366,16 +434,22 @@ class Writer:
             return grammar.pronoun(self.pick(("i", "you", "he", "she")))
         if chance < 0.6:
             return self.name()
-        return self.bare(self.pick(nouns_of(frozenset({"family", "man", "woman", "friend"}))), several=0)
+        return self.bare(
+            self.pick(nouns_of(frozenset({"family", "man", "woman", "friend"}))), several=0
+        )
 
     def whereabouts(self):
         """Draw "the keys are in the drawer"."""
         nouns = nouns_of(frozenset({"person", "animal", "small", "food"}))
         subject = self.phrase(nouns, DEFINITE, 0.2) if self.chance(0.8) else self.person()
-        return clause(subject, BE, self.pick(TENSES), self.place(subject), **self.manner_of_speaking())
+        return clause(
+            subject, BE, self.pick(TENSES), self.place(subject), **self.manner_of_speaking()
+        )
 
     def deal(self, name):
-        """Deal one of `CARDS`; all are dealt before one is dealt again, so that no verb form is rare."""
+        """Deal one of `CARDS`; all are dealt before one is dealt again, so that no verb form is
+        rare.
+        """
         deck = self.decks.setdefault(name, [])
         if not deck:
             deck.extend(CARDS[name])
@@ -392,7 +466,9 @@ class Writer:
         determiners = DEFINITE if how else ANY
         subject = grammar.pronoun(pronoun) if pronoun else self.subject(verb, determiners)
         tense = tense or self.pick(TENSES)
-        complement, clitic = self.action(verb, subject, determiners=DEFINITE + ("a",) * 4 if how else ANY)
+        complement, clitic = self.action(
+            verb, subject, determiners=DEFINITE + ("a",) * 4 if how else ANY
+        )
         if tense == "past" and not how and looks_present(verb, subject):
             tense = "present"
         if not how and self.chance(0.15):
@@ -412,7 +488,9 @@ class Writer:
         """Draw "she went to the market"."""
         (verb, english, italian), tense, pronoun = self.deal("motion")
         subject = grammar.pronoun(pronoun) if pronoun else self.person()
-        place = at(english, italian, self.phrase(nouns_of(frozenset({"goal"})), ("the",), 0.2, 0.05))
+        place = at(
+            english, italian, self.phrase(nouns_of(frozenset({"goal"})), ("the",), 0.2, 0.05)
+        )
         return clause(subject, verb, tense, place, **self.manner_of_speaking())
 
     def gift(self):
@@ -430,10 +508,14 @@ class Writer:
         tense = self.pick(("present", "present", "past")) if verb.english[2] != "-" else "present"
         if self.chance(0.25):
             motion, english, italian = self.pick(GOALS)
-            place = at(english, italian, self.phrase(nouns_of(frozenset({"goal"})), ("the",), 0.2, 0.05))
+            place = at(
+                english, italian, self.phrase(nouns_of(frozenset({"goal"})), ("the",), 0.2, 0.05)
+            )
             return clause(subject, verb, tense, to_do(motion, place), **self.manner_of_speaking())
         deed = self.pick(DOINGS)
-        complement, _ = self.action(deed, subject, pronouns=False, determiners=DEFINITE + ("a",) * 4)
+        complement, _ = self.action(
+            deed, subject, pronouns=False, determiners=DEFINITE + ("a",) * 4
+        )
         return clause(subject, verb, tense, to_do(deed, complement), **self.manner_of_speaking())
 
     def skill(self):
@@ -442,7 +524,11 @@ class Writer:
         deed = self.pick([one for one in DOINGS if one.english[0] in SKILLS])
         complement, _ = self.action(deed, subject, pronouns=False, determiners=("the", "a", "this"))
         return clause(
-            subject, verb, self.pick(("present", "past")), to_do(deed, complement), **self.manner_of_speaking()
+            subject,
+            verb,
+            self.pick(("present", "past")),
+            to_do(deed, complement),
+            **self.manner_of_speaking(),
         )
 
     def liking(self):
@@ -451,14 +537,26 @@ class Writer:
         if self.chance(0.7):
             return grammar.likes(self.person(), self.phrase(nouns_of(frozenset(LIKED))), **how)
         subject = self.person()
-        deed = self.pick([one for one in verbs_of("alone") if "object" not in one.kinds and one.italian != "cadere"])
+        deed = self.pick(
+            [
+                one
+                for one in verbs_of("alone")
+                if "object" not in one.kinds and one.italian != "cadere"
+            ]
+        )
         return grammar.likes(subject, said("to", "") + to_do(deed), **how)
 
     def presence(self):
         """Draw "there is a cat in the garden"."""
-        nouns = [one for one in nouns_of(frozenset({"person", "animal", "small"})) if "family" not in one.tags]
+        nouns = [
+            one
+            for one in nouns_of(frozenset({"person", "animal", "small"}))
+            if "family" not in one.tags
+        ]
         what = self.phrase(nouns, INDEFINITE)
-        return grammar.there_is(what, self.place(what), self.pick(TENSES), question=self.chance(0.25))
+        return grammar.there_is(
+            what, self.place(what), self.pick(TENSES), question=self.chance(0.25)
+        )
 
     def health(self):
         """Draw "my mother is well"."""
@@ -478,7 +576,11 @@ class Writer:
             return self.comparison()
         how = self.manner_of_speaking()
         return clause(
-            subject, BE, self.pick(TENSES), grammar.more(subject, comparative, ADJECTIVES[adjective], other), **how
+            subject,
+            BE,
+            self.pick(TENSES),
+            grammar.more(subject, comparative, ADJECTIVES[adjective], other),
+            **how,
         )
 
     def report(self):
@@ -537,9 +639,13 @@ class Writer:
         """Draw "how many apples does the boy eat?"."""
         verb = self.pick([one for one in verbs_of("object") if one.italian != "dire"])
         subject = self.subject(verb)
-        nouns = [noun for noun in nouns_of(verb.tags) if noun.english[1] and noun is not subject.noun]
+        nouns = [
+            noun for noun in nouns_of(verb.tags) if noun.english[1] and noun is not subject.noun
+        ]
         if is_animal(subject):
-            nouns = [noun for noun in nouns if noun.name in ANIMALS_EAT or "food" not in noun.tags] or nouns
+            nouns = [
+                noun for noun in nouns if noun.name in ANIMALS_EAT or "food" not in noun.tags
+            ] or nouns
         if verb.italian == "bere":
             return self.ask_how_many()
         return ask(thing(self.phrase(nouns, ("how many",), 0.2)), subject, verb, self.pick(TENSES))
@@ -547,7 +653,9 @@ class Writer:
     def pair_of_clauses(self):
         """Draw "the cat sleeps and the dog runs"."""
         tense = self.pick(("present", "past"))
-        first, second = (self.doing(self.pick(verbs_of("alone")), {}, tense, time=0) for _ in range(2))
+        first, second = (
+            self.doing(self.pick(verbs_of("alone")), {}, tense, time=0) for _ in range(2)
+        )
         return grammar.joined(first, *self.pick(CONJUNCTIONS), second)
 
     # -- structures kept back --
@@ -570,7 +678,9 @@ class Writer:
     def relative_clause(self):
         """Draw "the cat that sleeps is black"."""
         verb = self.pick(verbs_of("alone"))
-        head = self.phrase(nouns_of(frozenset({"animal"} if verb.by_animals else {"person"})), ("the",), 0)
+        head = self.phrase(
+            nouns_of(frozenset({"animal"} if verb.by_animals else {"person"})), ("the",), 0
+        )
         complement, _ = self.action(verb, head, pronouns=False, determiners=("the",))
         adjectives = self.said_of[head.noun]
         tense = "present" if looks_present(verb, head) else self.pick(("present", "past"))
@@ -597,11 +707,19 @@ class Writer:
     def two_owners(self):
         """Draw "my brother's friend's dog is tired"."""
         owner = grammar.noun_phrase(
-            "the", NOUNS[self.pick(("friend", "doctor", "colleague", "teacher"))], owner=self.owner(None)
+            "the",
+            NOUNS[self.pick(("friend", "doctor", "colleague", "teacher"))],
+            owner=self.owner(None),
         )
-        nouns = [noun for noun in nouns_of(frozenset({"pet", "clothes", "vehicle"})) if "common" not in noun.tags]
+        nouns = [
+            noun
+            for noun in nouns_of(frozenset({"pet", "clothes", "vehicle"}))
+            if "common" not in noun.tags
+        ]
         subject = grammar.noun_phrase("the", self.pick(nouns), owner=owner)
-        return clause(subject, BE, self.pick(TENSES), so(subject, self.pick(self.said_of[subject.noun])))
+        return clause(
+            subject, BE, self.pick(TENSES), so(subject, self.pick(self.said_of[subject.noun]))
+        )
 
     def two_subjects(self):
         """Draw "the cat and the dog sleep"."""
@@ -619,7 +737,9 @@ class Writer:
         chain = self.deed_statement(tense)
         while len(chain.english) <= LONGEST_TRAINED:
             chain = grammar.joined(
-                chain, *self.pick((*CONJUNCTIONS[:2] * 2, CONJUNCTIONS[2])), self.deed_statement(tense)
+                chain,
+                *self.pick((*CONJUNCTIONS[:2] * 2, CONJUNCTIONS[2])),
+                self.deed_statement(tense),
             )
         return chain
 
@@ -628,7 +748,9 @@ DOINGS = tuple(verb for verb in VERBS.values() if {"alone", "object", "place"} &
 
 
 def persons_of(verb, tense):
-    """Return the pronouns, or None for anybody, with which a tense of a verb is dealt: as many as it has forms."""
+    """Return the pronouns, or None for anybody, with which a tense of a verb is dealt: as many as
+    it has forms.
+    """
     if tense != "past" or verb.stative:
         return "i", "you", "we", None, None, None
     agrees = "human" in verb.kinds or verb.auxiliary == "essere"  # "l'ho vista", "sono andate"
@@ -639,20 +761,54 @@ def cards(choices, verb_of=lambda choice: choice):
     """Return (choice, tense, pronoun or None for anybody) for all the forms of some verbs."""
     tenses = ("present", "past", "future")
     return tuple(
-        (one, tense, pronoun) for one in choices for tense in tenses for pronoun in persons_of(verb_of(one), tense)
+        (one, tense, pronoun)
+        for one in choices
+        for tense in tenses
+        for pronoun in persons_of(verb_of(one), tense)
     )
 
 
-CARDS = {"deed": cards(DOINGS), "gift": cards(verbs_of("gift")), "motion": cards(GOALS, lambda goal: goal[0])}
+CARDS = {
+    "deed": cards(DOINGS),
+    "gift": cards(verbs_of("gift")),
+    "motion": cards(GOALS, lambda goal: goal[0]),
+}
 QUESTIONS = ("ask_where", "ask_when", "ask_why", "ask_what", "ask_who", "ask_how_many")
-NOT_WHAT = {"wait for", "play", "have", "hug", "kiss", "greet", "invite", "thank", "help", "meet", "call"}
+NOT_WHAT = {
+    "wait for",
+    "play",
+    "have",
+    "hug",
+    "kiss",
+    "greet",
+    "invite",
+    "thank",
+    "help",
+    "meet",
+    "call",
+}
 
 SEEN = {  # the structures of training, and how often each is drawn
     "quality": 16, "kind_of": 6, "whereabouts": 6, "deed": 34, "motion": 5, "gift": 5, "wish": 6, "skill": 2, "liking": 5, "presence": 4,
     "health": 3, "comparison": 3, "report": 4, "question": 9, "pair_of_clauses": 6,
 }  # fmt: skip
-DESCRIBING = ("quality", "kind_of", "whereabouts", "deed", "deed", "liking", "presence")  # where adjectives stand
-UNSEEN = ("negative_question", "negative_why", "relative_clause", "two_adjectives", "two_owners", "two_subjects")
+DESCRIBING = (
+    "quality",
+    "kind_of",
+    "whereabouts",
+    "deed",
+    "deed",
+    "liking",
+    "presence",
+)  # where adjectives stand
+UNSEEN = (
+    "negative_question",
+    "negative_why",
+    "relative_clause",
+    "two_adjectives",
+    "two_owners",
+    "two_subjects",
+)
 SHAPES = tuple(shape for shape, weight in SEEN.items() for _ in range(weight))
 
 
@@ -705,9 +861,11 @@ def splits(seed=0):
         seed: of the draws; the same seed gives the same corpus.
 
     Returns:
-        a dictionary with the lists of (english, italian) "train", "validation", "random" (more of the same), "combinations" (each
-        holds a noun and an adjective that never meet in training, nor in validation), "structures" (constructions never seen, of parts
-        that were) and "long" (longer than every sentence of training). No English sentence is in two of them, or twice in one.
+        a dictionary with the lists of (english, italian) "train", "validation", "random" (more of
+        the same), "combinations" (each holds a noun and an adjective that never meet in training,
+        nor in validation), "structures" (constructions never seen, of parts that were) and "long"
+        (longer than every sentence of training). No English sentence is in two of them, or twice in
+        one.
     """
     kept_back = kept_back_pairs(seed)
     taken = {PROMISE}
@@ -716,7 +874,9 @@ def splits(seed=0):
     known = tuple({word for pair in train for word in words(pair[side])} for side in (0, 1))
 
     def is_known(drawn):
-        return known[0].issuperset(drawn.english) and known[1].issuperset(grammar.euphonic(drawn.italian))
+        return known[0].issuperset(drawn.english) and known[1].issuperset(
+            grammar.euphonic(drawn.italian)
+        )
 
     def is_like_training(drawn):
         return is_short(drawn) and is_known(drawn)
@@ -739,7 +899,9 @@ def splits(seed=0):
 
 
 def examples(shapes=(*SEEN, *UNSEEN, "long"), seed=0):
-    """Draw one pair of sentences of each structure, as (structure, english, italian) with the name of the structure in words."""
+    """Draw one pair of sentences of each structure, as (structure, english, italian) with the name
+    of the structure in words.
+    """
     writer = Writer(f"examples {seed}", kept_back_pairs(seed))
     chosen = []
     for shape in shapes:

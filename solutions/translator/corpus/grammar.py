@@ -1,11 +1,15 @@
-"""The grammar of the corpus: phrases and clauses, built in English and in Italian at once, with nothing left to chance.
+"""The grammar of the corpus: phrases and clauses, built in English and in Italian at once, with
+nothing left to chance.
 
-A `Phrase` knows its words in both languages and what others must agree with. `clause` puts a subject, a verb and a complement together:
-in English with auxiliaries ("does not sleep"), in Italian with endings ("non dorme").
+A `Phrase` knows its words in both languages and what others must agree with. `clause` puts a
+subject, a verb and a complement together: in English with auxiliaries ("does not sleep"), in
+Italian with endings ("non dorme").
 
-What English leaves open is decided once. "You" is tu. Whoever says "i" is a man, and so are "you", "we", "they" and "them". The past of a
-state is the imperfetto, the past of an event the passato prossimo. "Big" is grande, in full, before its noun: "gran" and "grand'" are never
-wrong to leave out. "La" and "lo" are cut before ho, hai, ha and their like ("l'ho vista") and nowhere else ("la aiuto").
+What English leaves open is decided once. "You" is tu. Whoever says "i" is a man, and so are "you",
+"we", "they" and "them". The past of a state is the imperfetto, the past of an event the passato
+prossimo. "Big" is grande, in full, before its noun: "gran" and "grand'" are never wrong to leave
+out. "La" and "lo" are cut before ho, hai, ha and their like ("l'ho vista") and nowhere else ("la
+aiuto").
 """
 
 from dataclasses import dataclass
@@ -13,7 +17,14 @@ from dataclasses import dataclass
 from solutions.translator.corpus.lexicon import BE, BE_WELL, VERBS, agreeing, verb
 
 VOWELS = "aeiouàèéìòù"
-POSSESSIVES = {"my": "mio", "your": "tuo", "his": "suo", "her": "suo", "our": "nostro", "their": "loro"}
+POSSESSIVES = {
+    "my": "mio",
+    "your": "tuo",
+    "his": "suo",
+    "her": "suo",
+    "our": "nostro",
+    "their": "loro",
+}
 POSSESSIVE_PLURALS = {
     "mio": "miei",
     "tuo": "tuoi",
@@ -24,7 +35,11 @@ OBJECT_PRONOUNS = {"me": "mi", "you": "ti", "him": "lo", "her": "la", "us": "ci"
 LIKERS = {"i": "mi", "you": "ti", "he": "gli", "she": "le", "we": "ci"}
 SHORT = {  # before a noun: (plain, s + consonant and its like, vowel)
     "bello": ("bel", "bello", "bell'"),
-    "bella": ("bella", "bella", "bella"),  # "bell'isola" is as good; one of the two has to be decided on
+    "bella": (
+        "bella",
+        "bella",
+        "bella",
+    ),  # "bell'isola" is as good; one of the two has to be decided on
     "belli": ("bei", "begli", "begli"),
     "buono": ("buon", "buono", "buon"),
     "quello": ("quel", "quello", "quell'"),
@@ -45,8 +60,20 @@ JOINED = {
     "in": "ne",
     "su": "su",
 }  # prepositions that melt into the article behind them
-JOINED_ARTICLES = {"il": "l", "lo": "llo", "l'": "ll'", "la": "lla", "i": "i", "gli": "gli", "le": "lle"}
-ADVERBS = {"always": "sempre", "often": "spesso", "never": "mai"}  # before an English verb, behind an Italian one
+JOINED_ARTICLES = {
+    "il": "l",
+    "lo": "llo",
+    "l'": "ll'",
+    "la": "lla",
+    "i": "i",
+    "gli": "gli",
+    "le": "lle",
+}
+ADVERBS = {
+    "always": "sempre",
+    "often": "spesso",
+    "never": "mai",
+}  # before an English verb, behind an Italian one
 LIKE = verb(("like", "likes", "liked"), "piacere")
 SAY, KNOW = VERBS["say", "dire"], VERBS["know", "sapere"]
 
@@ -80,7 +107,9 @@ class Words:
     pairs: tuple = ()
 
     def __add__(self, other):
-        return Words(self.english + other.english, self.italian + other.italian, self.pairs + other.pairs)
+        return Words(
+            self.english + other.english, self.italian + other.italian, self.pairs + other.pairs
+        )
 
 
 def said(english, italian):
@@ -92,7 +121,9 @@ def said(english, italian):
 
 
 def before(form, word):
-    """Return the form that an article, a demonstrative or a short adjective takes before a word: "lo" for "il" before "studente"."""
+    """Return the form that an article, a demonstrative or a short adjective takes before a word:
+    "lo" for "il" before "studente".
+    """
     if form not in SHORT:
         return form
     plain, hard, vowel = SHORT[form]
@@ -128,16 +159,24 @@ def italian_determiner(determiner, gender, plural, word):
         return agreeing("tutto")[gender, plural], definite_article(gender, plural, word)
     if determiner in NUMBERS:
         return (NUMBERS[determiner],)
-    adjective = {"this": "questo", "that": "quello", "some": "alcuno", "many": "molto", "how many": "quanto"}[
-        determiner
-    ]
+    adjective = {
+        "this": "questo",
+        "that": "quello",
+        "some": "alcuno",
+        "many": "molto",
+        "how many": "quanto",
+    }[determiner]
     return (before(agreeing(adjective)[gender, plural], word),)
 
 
 def english_determiner(determiner, plural, word):
     """Return the English words of a determiner before a word."""
     if determiner == "a":
-        an = (word[0] in "aeiou" and not word.startswith("u")) or word in ("honest", "umbrella", "uncle")
+        an = (word[0] in "aeiou" and not word.startswith("u")) or word in (
+            "honest",
+            "umbrella",
+            "uncle",
+        )
         return ("an" if an else "a",)
     if determiner == "all":
         return "all", "the"
@@ -150,13 +189,18 @@ def noun_phrase(determiner, noun, plural=False, adjectives=(), owner=None):
     """Build "your lovely cat", "il tuo gatto adorabile".
 
     Args:
-        determiner: "the", "a", "my", "this" (for "these" too), "two", "all" (for "all the") ...; not read where there is an owner.
+        determiner: "the", "a", "my", "this" (for "these" too), "two", "all" (for "all the") ...;
+            not read where there is an owner.
         noun, plural: the noun, and whether it is more than one.
-        adjectives: at most one of those before an Italian noun, and one of those behind; the former first.
+        adjectives: at most one of those before an Italian noun, and one of those behind; the former
+            first.
         owner: the phrase of whoever it belongs to, as in "the boy's cat".
     """
     gender = noun.gender[plural]
-    core = [noun.italian[plural], *(one.italian[gender, plural] for one in adjectives if one.place == "last")]
+    core = [
+        noun.italian[plural],
+        *(one.italian[gender, plural] for one in adjectives if one.place == "last"),
+    ]
     for one in adjectives:
         if one.place == "first":
             core.insert(0, before(one.italian[gender, plural], core[0]))
@@ -168,14 +212,17 @@ def noun_phrase(determiner, noun, plural=False, adjectives=(), owner=None):
         person=4 if plural else 2,
         gender=gender,
         plural=plural,
-        pairs=tuple((noun.name, one.english) for one in adjectives) + (owner.pairs if owner else ()),
+        pairs=tuple((noun.name, one.english) for one in adjectives)
+        + (owner.pairs if owner else ()),
         definite=definite,
         noun=noun,
     )
 
 
 def whose(determiner, noun, plural, adjectives, owner, core):
-    """Return the English words of an owner, the Italian words with their determiner, and whether an article begins them."""
+    """Return the English words of an owner, the Italian words with their determiner, and whether an
+    article begins them.
+    """
     gender = noun.gender[plural]
     if owner:
         front = (*owner.english[:-1], owner.english[-1] + "'", "s")
@@ -184,7 +231,9 @@ def whose(determiner, noun, plural, adjectives, owner, core):
         return (), (definite_article(gender, plural, core[0]), *core), True
     if determiner in POSSESSIVES:
         own = possessive(determiner, gender, plural)
-        bare = "family" in noun.tags and not plural and not adjectives and own != "loro"  # mio padre
+        bare = (
+            "family" in noun.tags and not plural and not adjectives and own != "loro"
+        )  # mio padre
         article = () if bare else (definite_article(gender, plural, own),)
         return (), (*article, own, *core), not bare
     return (), (*italian_determiner(determiner, gender, plural, core[0]), *core), False
@@ -205,7 +254,14 @@ def both(first, second):
     """Return "the cat and the dog", which is plural, and feminine only if both are."""
     gender = "f" if first.gender == second.gender == "f" else "m"
     italian = (*first.italian, "e", *second.italian)
-    return Phrase((*first.english, "and", *second.english), italian, 4, gender, True, first.pairs + second.pairs)
+    return Phrase(
+        (*first.english, "and", *second.english),
+        italian,
+        4,
+        gender,
+        True,
+        first.pairs + second.pairs,
+    )
 
 
 def that_does(head, verb, tense, complement=Words(), **how):
@@ -225,7 +281,9 @@ def that_does(head, verb, tense, complement=Words(), **how):
 
 
 def after(preposition, phrase):
-    """Return the Italian words of a phrase behind a preposition, which may melt with the article: "sul tavolo", "vicino alla porta"."""
+    """Return the Italian words of a phrase behind a preposition, which may melt with the article:
+    "sul tavolo", "vicino alla porta".
+    """
     *front, last = preposition.split()
     if phrase.definite and last in JOINED:
         return (*front, JOINED[last] + JOINED_ARTICLES[phrase.italian[0]], *phrase.italian[1:])
@@ -272,7 +330,9 @@ def that(statement):
 
 
 def english_clause(subject, verb, tense, complement, negative=False, question=False, adverb=None):
-    """Return the English words of a clause, with the auxiliary that a negation or a question needs."""
+    """Return the English words of a clause, with the auxiliary that a negation or a question
+    needs.
+    """
     auxiliary, main = english_verb(subject, verb, tense, negative or question)
     middle = (("not",) if negative else ()) + ((adverb,) if adverb else ())
     if negative and not question and auxiliary == ("can",):
@@ -300,12 +360,16 @@ def english_verb(subject, verb, tense, helped):
 
 
 def italian_verb(subject, verb, tense, clitic=None):
-    """Return the pronoun, the finite verb and the participle, each as a tuple of words, perhaps empty."""
+    """Return the pronoun, the finite verb and the participle, each as a tuple of words, perhaps
+    empty.
+    """
     pronoun = (OBJECT_PRONOUNS[clitic],) if clitic else ()
     if tense != "past" or verb.stative:
         forms = {"present": verb.present, "past": verb.imperfect, "future": verb.future}[tense]
         return pronoun, (forms[subject.person],), ()
-    auxiliary = (BE if verb.auxiliary == "essere" else VERBS["have", "avere"]).present[subject.person]
+    auxiliary = (BE if verb.auxiliary == "essere" else VERBS["have", "avere"]).present[
+        subject.person
+    ]
     agrees = ("m", False)
     if verb.auxiliary == "essere":
         agrees = subject.gender, subject.plural
@@ -316,15 +380,33 @@ def italian_verb(subject, verb, tense, clitic=None):
     return pronoun, (auxiliary,), (agreeing(verb.participle)[agrees],)
 
 
-def italian_clause(subject, verb, tense, complement, negative=False, adverb=None, clitic=None, asked=False):
-    """Return the Italian words of a clause; where something is asked for, the subject stands behind the verb."""
+def italian_clause(
+    subject, verb, tense, complement, negative=False, adverb=None, clitic=None, asked=False
+):
+    """Return the Italian words of a clause; where something is asked for, the subject stands behind
+    the verb.
+    """
     pronoun, finite, participle = italian_verb(subject, verb, tense, clitic)
     group = (("non",) if negative or adverb == "never" else ()) + pronoun + finite
     group += ((ADVERBS[adverb],) if adverb else ()) + participle
-    return (*group, *subject.italian, *complement.italian) if asked else (*subject.italian, *group, *complement.italian)
+    return (
+        (*group, *subject.italian, *complement.italian)
+        if asked
+        else (*subject.italian, *group, *complement.italian)
+    )
 
 
-def clause(subject, verb, tense, complement=Words(), *, negative=False, question=False, adverb=None, clitic=None):
+def clause(
+    subject,
+    verb,
+    tense,
+    complement=Words(),
+    *,
+    negative=False,
+    question=False,
+    adverb=None,
+    clitic=None,
+):
     """Build a statement or a question to be answered by yes or no.
 
     Args:
@@ -364,7 +446,11 @@ def likes(liker, liked, *, negative=False, question=False):
     if weak:
         italian = (*(("non",) if negative else ()), weak, piace)
     else:
-        italian = (*(after("a", liker) if liker.italian else ("a", "loro")), *(("non",) if negative else ()), piace)
+        italian = (
+            *(after("a", liker) if liker.italian else ("a", "loro")),
+            *(("non",) if negative else ()),
+            piace,
+        )
     english = english_clause(liker, LIKE, "present", liked, negative, question)
     end = ("?",) if question else ()
     return Words(english + end, (*italian, *liked.italian, *end), liker.pairs + liked.pairs)
@@ -385,7 +471,13 @@ def there_is(what, where, tense, question=False):
 
 def is_well(subject, tense, well=True, time=Words(), **how):
     """Build "the boy is well", which is stare and not essere: "il ragazzo sta bene"."""
-    return clause(subject, BE_WELL, tense, (said("well", "bene") if well else said("unwell", "male")) + time, **how)
+    return clause(
+        subject,
+        BE_WELL,
+        tense,
+        (said("well", "bene") if well else said("unwell", "male")) + time,
+        **how,
+    )
 
 
 def joined(first, english, italian, second):
@@ -394,7 +486,9 @@ def joined(first, english, italian, second):
 
 
 def euphonic(words):
-    """Return Italian words as their neighbours want them: "c'è" for ci è, "dov'è" for dove è, "ad anna", "ed entra"."""
+    """Return Italian words as their neighbours want them: "c'è" for ci è, "dov'è" for dove è, "ad
+    anna", "ed entra".
+    """
     result = list(words)
     for place, following in enumerate(result[1:]):
         word = result[place]

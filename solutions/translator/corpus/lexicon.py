@@ -1,7 +1,9 @@
-"""The words of the corpus: nouns, adjectives and verbs, each with its English and its Italian forms.
+"""The words of the corpus: nouns, adjectives and verbs, each with its English and its Italian
+forms.
 
-The tables hold what cannot be known by rule (a gender, an irregular plural, a participle) and *tags* that say what goes with what: soup is
-`food`, so it can be hot and it can be eaten. Everything regular is computed. One English word has one Italian word: where English leaves a
+The tables hold what cannot be known by rule (a gender, an irregular plural, a participle) and
+*tags* that say what goes with what: soup is `food`, so it can be hot and it can be eaten.
+Everything regular is computed. One English word has one Italian word: where English leaves a
 person's sex open ("friend", "doctor", "child") the Italian is masculine.
 """
 
@@ -224,9 +226,19 @@ island islands isola isole f nature common
 beach beaches spiaggia spiagge f nature common
 """
 
-NAMES = {"marco": "m", "luca": "m", "paolo": "m", "pietro": "m", "maria": "f", "giulia": "f", "sara": "f", "lucia": "f"}
+NAMES = {
+    "marco": "m",
+    "luca": "m",
+    "paolo": "m",
+    "pietro": "m",
+    "maria": "f",
+    "giulia": "f",
+    "sara": "f",
+    "lucia": "f",
+}
 
-# english, italian, the tags of the nouns that it fits; "first" stands before its noun, "predicate" never beside one
+# english, italian, the tags of the nouns that it fits; "first" stands before its noun, "predicate"
+# never beside one
 ADJECTIVE_TABLE = """
 beautiful bello first man woman boy girl child prince princess queen actress animal text small clothes place nature vehicle furniture
 good buono first job food drink book dictionary text restaurant hotel idea question answer friend
@@ -328,7 +340,8 @@ short breve text letter topic
 romantic romantico text restaurant island castle beach hotel
 """
 
-# english base, he form, past | italian | subjects: p(eople) or a(nimals too) | kind of complement | tags or nouns of the object
+# english base, he form, past | italian | subjects: p(eople) or a(nimals too) | kind of complement |
+# tags or nouns of the object
 VERB_TABLE = """
 sleep sleeps slept | dormire | a | alone place
 work works worked | lavorare | p | alone place
@@ -431,7 +444,18 @@ know_how_to knows_how_to knew_how_to | sapere | p | skill
 
 SKILLS = ("swim", "cook", "sing", "dance", "read", "write", "draw", "play", "repair", "paint")
 
-STATIVE = {"avere", "conoscere", "amare", "odiare", "volere", "sapere", "essere", "stare", "dovere", "potere"}
+STATIVE = {
+    "avere",
+    "conoscere",
+    "amare",
+    "odiare",
+    "volere",
+    "sapere",
+    "essere",
+    "stare",
+    "dovere",
+    "potere",
+}
 WITH_ESSERE = {
     "rimanere",
     "cadere",
@@ -522,7 +546,9 @@ FORMS = (("m", False), ("f", False), ("m", True), ("f", True))
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun. `english`, `italian` and `gender` are pairs, singular and plural; a noun without plural has None there."""
+    """A noun. `english`, `italian` and `gender` are pairs, singular and plural; a noun without
+    plural has None there.
+    """
 
     english: tuple
     italian: tuple
@@ -559,7 +585,8 @@ class Adjective:
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb: its English base, he-form and past; its Italian forms for io, tu, lui, noi, loro; and what may stand around it.
+    """A verb: its English base, he-form and past; its Italian forms for io, tu, lui, noi, loro; and
+    what may stand around it.
 
     Args:
         by_animals: whether animals do it too, or only people.
@@ -579,7 +606,9 @@ class Verb:
 
     @property
     def stative(self):
-        """Whether its past is the imperfetto ("conosceva") and not the passato prossimo ("ha visto")."""
+        """Whether its past is the imperfetto ("conosceva") and not the passato prossimo ("ha
+        visto").
+        """
         return self.italian in STATIVE
 
     @property
@@ -594,7 +623,9 @@ def present(infinitive):
         return tuple(IRREGULAR_PRESENT[infinitive].split())
     stem = infinitive[:-3]
     if infinitive.endswith("are"):
-        soft = stem + "h" if stem[-1] in "cg" else stem.removesuffix("i")  # before -i: cerchi, mangi
+        soft = (
+            stem + "h" if stem[-1] in "cg" else stem.removesuffix("i")
+        )  # before -i: cerchi, mangi
         return stem + "o", soft + "i", stem + "a", soft + "iamo", stem + "ano"
     long = stem + "isc" if infinitive in WITH_ISC else stem
     return long + "o", long + "i", long + "e", stem + "iamo", long + "ono"
@@ -638,19 +669,30 @@ def agreeing(word):
         return dict(zip(FORMS, (word, word, stem + "i", stem + "i"), strict=True))
     hard = stem + "h" if stem[-1] in "cg" else stem  # before -i and -e: stanchi, stanche
     masculine = stem if word in SOFT_PLURALS else hard
-    return dict(zip(FORMS, (word, stem + "a", masculine.removesuffix("i") + "i", hard + "e"), strict=True))
+    return dict(
+        zip(FORMS, (word, stem + "a", masculine.removesuffix("i") + "i", hard + "e"), strict=True)
+    )
 
 
 def rows(table):
-    """Return the lines of a table as lists of fields; an underscore joins what is two words of a language."""
-    return [[field.replace("_", " ") for field in line.split(" ")] for line in table.strip().splitlines()]
+    """Return the lines of a table as lists of fields; an underscore joins what is two words of a
+    language.
+    """
+    return [
+        [field.replace("_", " ") for field in line.split(" ")]
+        for line in table.strip().splitlines()
+    ]
 
 
 def read_nouns():
     """Return the nouns, by name."""
     nouns = {}
     for english, plural, italian, italian_plural, gender, *tags in rows(NOUN_TABLE):
-        forms = ((english, None), (italian, None)) if plural == "-" else ((english, plural), (italian, italian_plural))
+        forms = (
+            ((english, None), (italian, None))
+            if plural == "-"
+            else ((english, plural), (italian, italian_plural))
+        )
         nouns[english] = Noun(*forms, (gender[0], gender[-1]), frozenset(tags))
     return nouns
 
@@ -671,13 +713,17 @@ def verb(english, infinitive, *limits):
 
 
 def read_verbs():
-    """Return the verbs, by English base and Italian infinitive: "play" is giocare, and suonare with an instrument."""
+    """Return the verbs, by English base and Italian infinitive: "play" is giocare, and suonare with
+    an instrument.
+    """
     verbs = {}
     for line in VERB_TABLE.strip().splitlines():
         english, italian, subjects, kinds, *tags = (field.strip() for field in line.split("|"))
         english = tuple(form.replace("_", " ") for form in english.split())
         tags = frozenset(tag.replace("_", " ") for tag in " ".join(tags).split())
-        verbs[english[0], italian] = verb(english, italian, subjects == "a", tuple(kinds.split()), tags)
+        verbs[english[0], italian] = verb(
+            english, italian, subjects == "a", tuple(kinds.split()), tags
+        )
     return verbs
 
 

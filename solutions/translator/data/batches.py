@@ -1,7 +1,8 @@
 """Sentences of about one length together, so that a batch holds words and not padding.
 
-A batch is as many pairs as fit into a number of tokens. Which pairs those are, and in which order the batches come, depends on the seed and
-the epoch alone, so that a training that was interrupted finds its place again.
+A batch is as many pairs as fit into a number of tokens. Which pairs those are, and in which order
+the batches come, depends on the seed and the epoch alone, so that a training that was interrupted
+finds its place again.
 """
 
 import queue
@@ -49,11 +50,13 @@ class Batches:
         self.targets = [[BOS, *target, EOS] for target in targets]
         self.tokens, self.seed, self.bucketed, self.round_to = tokens, seed, bucketed, round_to
         both = zip(self.sources, self.targets, strict=True)
-        self.lengths = np.array([(len(source), len(target) - 1) for source, target in both])  # (pairs, 2)
+        self.lengths = np.array(
+            [(len(source), len(target) - 1) for source, target in both]
+        )  # (pairs, 2)
         if self.lengths.max() > tokens:
             raise ValueError(
-                f"the longest sentence has {self.lengths.max()} tokens, more than a batch of {tokens}; "
-                "give larger batches, or clean the text with a smaller --max-words"
+                f"the longest sentence has {self.lengths.max()} tokens, more than a batch of"
+                f" {tokens}; give larger batches, or clean the text with a smaller --max-words"
             )
 
     def epoch(self, number):
@@ -65,7 +68,9 @@ class Batches:
         batches, start, longest = [], 0, 0
         for place, index in enumerate(order):
             longer = max(longest, int(self.lengths[index].max()))
-            if (place + 1 - start) * -(-longer // self.round_to) * self.round_to > self.tokens and place > start:
+            if (place + 1 - start) * -(
+                -longer // self.round_to
+            ) * self.round_to > self.tokens and place > start:
                 batches.append(order[start:place])
                 start, longer = place, int(self.lengths[index].max())
             longest = longer
@@ -78,13 +83,20 @@ class Batches:
         Returns:
             src: (batch, src_len) int64, and target: (batch, tgt_len) int64 from `<bos>` to `<eos>`.
         """
-        sources, targets = [self.sources[each] for each in indices], [self.targets[each] for each in indices]
+        sources, targets = (
+            [self.sources[each] for each in indices],
+            [self.targets[each] for each in indices],
+        )
         target = padded(targets, 1)
         missing = -(target.shape[1] - 1) % self.round_to  # the loop drops one column
-        return padded(sources, self.round_to), torch.nn.functional.pad(target, (0, missing), value=PAD)
+        return padded(sources, self.round_to), torch.nn.functional.pad(
+            target, (0, missing), value=PAD
+        )
 
     def fill(self):
-        """Return the part of an epoch's tokens that are words, not padding, on both sides together."""
+        """Return the part of an epoch's tokens that are words, not padding, on both sides
+        together.
+        """
         real = self.lengths.sum()
         made = sum(self.lengths[batch].max(axis=0).sum() * len(batch) for batch in self.epoch(0))
         return float(real / made)

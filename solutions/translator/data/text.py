@@ -1,8 +1,8 @@
 """Real text: sentence pairs read from files, and cleaned, with a count of what was dropped and why.
 
-Two kinds of files are read, plain or compressed with gzip: one file with a tab between a sentence and its translation, and two files
-that go line by line. Both must be UTF-8. A file that is not what it should be is a `TextError` of one sentence: which file, which line,
-and what to do.
+Two kinds of files are read, plain or compressed with gzip: one file with a tab between a sentence
+and its translation, and two files that go line by line. Both must be UTF-8. A file that is not what
+it should be is a `TextError` of one sentence: which file, which line, and what to do.
 """
 
 import gzip
@@ -19,7 +19,8 @@ UTF_16_BEGINS = (b"\xff\xfe", b"\xfe\xff")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_SHOWN = 40  # characters of a line that a message quotes
 
-# Controls are no spaces to `str.split`, but stand where one was. Invisible characters that join letters stay: some scripts need them.
+# Controls are no spaces to `str.split`, but stand where one was. Invisible characters that join
+# letters stay: some scripts need them.
 CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 DAMAGED = re.compile("[\ufffd\ud800-\udfff]")
@@ -35,27 +36,34 @@ EMPTY, BROKEN, LONG, RATIO, REPEATED, SAME_SOURCE = REASONS = (
 
 
 class TextError(ValueError):
-    """A file that cannot be read as parallel text; its message says which, where, and what to do."""
+    """A file that cannot be read as parallel text; its message says which, where, and what to
+    do.
+    """
 
 
 def read_pairs(source, target=None):
     """Read sentences with their translations.
 
-    A line ends at a newline and nowhere else, so that no odd character moves one file against the other. Nothing is dropped: an empty
-    line is an empty sentence, which `clean` counts.
+    A line ends at a newline and nowhere else, so that no odd character moves one file against the
+    other. Nothing is dropped: an empty line is an empty sentence, which `clean` counts.
 
     Args:
-        source: a file of sentences; or, without `target`, one with a tab after each sentence, then its translation. Columns after the
-            second are ignored.
+        source: a file of sentences; or, without `target`, one with a tab after each sentence, then
+            its translation. Columns after the second are ignored.
         target: a file with the translations, line by line (as Moses and Europarl have them).
 
     Returns:
         list of (source sentence, target sentence).
 
     Raises:
-        TextError: if a file is missing, empty, damaged or not UTF-8, a line has no tab, or two files have different numbers of lines.
+        TextError: if a file is missing, empty, damaged or not UTF-8, a line has no tab, or two
+            files have different numbers of lines.
     """
-    return separated_by_tabs(Path(source)) if target is None else side_by_side(Path(source), Path(target))
+    return (
+        separated_by_tabs(Path(source))
+        if target is None
+        else side_by_side(Path(source), Path(target))
+    )
 
 
 def separated_by_tabs(path):
@@ -66,8 +74,8 @@ def separated_by_tabs(path):
         if not tab and line.strip():
             shown = line if len(line) <= LONGEST_SHOWN else line[:LONGEST_SHOWN] + "…"
             raise TextError(
-                f"{path}, line {number}: there is no tab in {shown!r}; put one between a sentence and its translation, "
-                "or name a second file that goes with this one line by line"
+                f"{path}, line {number}: there is no tab in {shown!r}; put one between a sentence"
+                " and its translation, or name a second file that goes with this one line by line"
             )
         pairs.append((first, rest.partition("\t")[0]))
     return pairs
@@ -79,8 +87,8 @@ def side_by_side(source, target):
     lengths = [sum(pair[side] is not None for pair in pairs) for side in (0, 1)]
     if lengths[0] != lengths[1]:
         raise TextError(
-            f"{source} and {target} do not belong together line by line: the first has {lengths[0]:,}, the second {lengths[1]:,}; "
-            "take both from the same place, whole"
+            f"{source} and {target} do not belong together line by line: the first has"
+            f" {lengths[0]:,}, the second {lengths[1]:,}; take both from the same place, whole"
         )
     return pairs
 
@@ -117,8 +125,9 @@ def not_utf_8(path, number, line, error):
         return f"{path} begins like UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"
     byte, place = line[error.start], error.start + 1
     return (
-        f"{path}, line {number}, byte {place}: 0x{byte:02x} does not belong to UTF-8; if the file is in Latin-1, "
-        "convert it (iconv -f LATIN1 -t UTF-8), and if that line alone is damaged, take it out"
+        f"{path}, line {number}, byte {place}: 0x{byte:02x} does not belong to UTF-8; if the file"
+        " is in Latin-1, convert it (iconv -f LATIN1 -t UTF-8), and if that line alone is damaged,"
+        " take it out"
     )
 
 
@@ -130,29 +139,37 @@ def opened(path):
             zipped = file.peek(2)[:2] == GZIP_BEGINS
             yield gzip.GzipFile(fileobj=file) if zipped else file
     except FileNotFoundError:
-        raise TextError(f"there is no file {path}; look at the name and at the folder you are in") from None
+        raise TextError(
+            f"there is no file {path}; look at the name and at the folder you are in"
+        ) from None
     except IsADirectoryError:
         raise TextError(f"{path} is a folder; name a file in it") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TextError(f"{path} is compressed, and breaks off or is damaged ({error}); fetch it again") from None
+        raise TextError(
+            f"{path} is compressed, and breaks off or is damaged ({error}); fetch it again"
+        ) from None
     except OSError as error:
         raise TextError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def clean(pairs, *, max_words=100, max_characters=1_000, max_ratio=3.0, ratio_from=10, distinct="pair"):
+def clean(
+    pairs, *, max_words=100, max_characters=1_000, max_ratio=3.0, ratio_from=10, distinct="pair"
+):
     """Tidy sentence pairs, and drop those that would teach nothing or the wrong thing.
 
-    Each sentence is put into Unicode's composed form (NFC), control characters become spaces, invisible ones (such as soft hyphens and
-    stray byte-order marks) go, and words are separated by single spaces. Where several reasons hold for a pair, the first in the order
-    of `REASONS` is counted.
+    Each sentence is put into Unicode's composed form (NFC), control characters become spaces,
+    invisible ones (such as soft hyphens and stray byte-order marks) go, and words are separated by
+    single spaces. Where several reasons hold for a pair, the first in the order of `REASONS` is
+    counted.
 
     Args:
         pairs: (source, target) sentences.
         max_words, max_characters: more than so many, on either side, is too long.
         max_ratio: the longer side may have at most so many times the words of the shorter;
-        ratio_from: asked only where the longer side has at least so many words, for short sentences may well differ.
-        distinct: "pair" drops a pair that was there before, "source" also another translation of a sentence that was there before,
-            "none" neither.
+        ratio_from: asked only where the longer side has at least so many words, for short sentences
+            may well differ.
+        distinct: "pair" drops a pair that was there before, "source" also another translation of a
+            sentence that was there before, "none" neither.
 
     Returns:
         kept: list of (source, target), in their order.
@@ -183,7 +200,9 @@ def clean(pairs, *, max_words=100, max_characters=1_000, max_ratio=3.0, ratio_fr
 
 
 def tidy(sentence):
-    """Compose a sentence's characters, take out those that are none, and leave one space between words."""
+    """Compose a sentence's characters, take out those that are none, and leave one space between
+    words.
+    """
     if not sentence.isascii():
         sentence = unicodedata.normalize("NFC", INVISIBLE.sub("", sentence))
     return " ".join(CONTROLS.sub(" ", sentence).split())
@@ -212,6 +231,13 @@ def cleaning_table(kept, dropped):
     """
     kept = kept if isinstance(kept, int) else len(kept)
     read = kept + sum(dropped.values())
-    rows = [("read", read), *((f"dropped: {why}", count) for why, count in dropped.items() if count), ("kept", kept)]
+    rows = [
+        ("read", read),
+        *((f"dropped: {why}", count) for why, count in dropped.items() if count),
+        ("kept", kept),
+    ]
     widths = max(len(what) for what, _ in rows), max(len(f"{count:,}") for _, count in rows)
-    return "\n".join(f"{what:<{widths[0]}}  {count:>{widths[1]},}  {count / max(read, 1):7.2%}" for what, count in rows)
+    return "\n".join(
+        f"{what:<{widths[0]}}  {count:>{widths[1]},}  {count / max(read, 1):7.2%}"
+        for what, count in rows
+    )

@@ -1,6 +1,8 @@
-"""`make bench`, training part: ours beside `torch.nn.Transformer` and beside the textbook's way, at equal size and batch, in one run.
+"""`make bench`, training part: ours beside `torch.nn.Transformer` and beside the textbook's way, at
+equal size and batch, in one run.
 
-All take the same steps in turn, so that a slow minute of the machine strikes all; the figures that matter are ratios.
+All take the same steps in turn, so that a slow minute of the machine strikes all; the figures that
+matter are ratios.
 """
 
 import argparse
@@ -43,12 +45,19 @@ SIZE = {
 
 
 class Stock(nn.Module):
-    """What one writes around `torch.nn.Transformer`: embeddings, positions, masks and the scores of all positions."""
+    """What one writes around `torch.nn.Transformer`: embeddings, positions, masks and the scores of
+    all positions.
+    """
 
     def __init__(self):
         super().__init__()
-        self.src_embedding, self.tgt_embedding = nn.Embedding(VOCAB, D_MODEL), nn.Embedding(VOCAB, D_MODEL)
-        self.transformer = nn.Transformer(D_MODEL, HEADS, LAYERS, LAYERS, D_FF, DROPOUT, batch_first=True)
+        self.src_embedding, self.tgt_embedding = (
+            nn.Embedding(VOCAB, D_MODEL),
+            nn.Embedding(VOCAB, D_MODEL),
+        )
+        self.transformer = nn.Transformer(
+            D_MODEL, HEADS, LAYERS, LAYERS, D_FF, DROPOUT, batch_first=True
+        )
         self.generator, self.dropout = nn.Linear(D_MODEL, VOCAB), nn.Dropout(DROPOUT)
 
     def embed(self, ids, embedding):
@@ -57,14 +66,19 @@ class Stock(nn.Module):
 
     def forward(self, src, tgt):
         """Score every word at every position: (batch, tgt_len, vocab_size)."""
-        mask = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1], device=tgt.device).isinf()
+        mask = nn.Transformer.generate_square_subsequent_mask(
+            tgt.shape[1], device=tgt.device
+        ).isinf()
         padding = {
             "src_key_padding_mask": src == PAD,
             "memory_key_padding_mask": src == PAD,
             "tgt_key_padding_mask": tgt == PAD,
         }
         x = self.transformer(
-            self.embed(src, self.src_embedding), self.embed(tgt, self.tgt_embedding), tgt_mask=mask, **padding
+            self.embed(src, self.src_embedding),
+            self.embed(tgt, self.tgt_embedding),
+            tgt_mask=mask,
+            **padding,
         )
         return self.generator(x)
 
@@ -77,7 +91,9 @@ def ours_loss(model, src, target):
 def stock_loss(model, src, target):
     tgt, expected = teacher_forcing_pair(target)
     logits = model(src, tgt).flatten(0, 1)
-    return functional.cross_entropy(logits, expected.flatten(), ignore_index=PAD, label_smoothing=0.1)
+    return functional.cross_entropy(
+        logits, expected.flatten(), ignore_index=PAD, label_smoothing=0.1
+    )
 
 
 def textbook_loss(model, src, target):
@@ -100,7 +116,9 @@ class Runner:
         torch.manual_seed(0)
         self.model = make().to(device).train()
         options = {"fused": True} if fused else {}
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, betas=(0.9, 0.98), **options)
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=1e-4, betas=(0.9, 0.98), **options
+        )
         self.bfloat16, self.device = precision == "bf16", device
 
     def step(self, src, target):
@@ -145,7 +163,8 @@ def bench_training(device, rounds=ROUNDS):
     """Measure tokens a second of all ways, and print the table."""
     peak = {"fp32": peak_flops(device, torch.float32), "bf16": peak_flops(device, torch.bfloat16)}
     print(
-        "\nTraining: batch 64, length 32, d_model 256, 3+3 layers, vocabulary 8,000, dropout 0.1; words of both sides a second"
+        "\nTraining: batch 64, length 32, d_model 256, 3+3 layers, vocabulary 8,000, dropout 0.1;"
+        " words of both sides a second"
     )
     print(
         "  one matrix product reaches "
@@ -166,16 +185,20 @@ def bench_training(device, rounds=ROUNDS):
         for way in ways:
             middle = statistics.median(seconds[way])
             base = seconds["nn.Transformer", "fp32"]
-            ratio = statistics.median(one / other for one, other in zip(base, seconds[way], strict=True))
+            ratio = statistics.median(
+                one / other for one, other in zip(base, seconds[way], strict=True)
+            )
             part = flops() / middle / peak[way[1]] if fill == 1 else None
             share = f", {part:.0%} of the peak" if part else ""
             print(
-                f"    {way[0]:15} {way[1]}  {words / middle:>10,.0f}   {ratio:5.2f} times nn.Transformer in fp32{share}"
+                f"    {way[0]:15} {way[1]}  {words / middle:>10,.0f}   {ratio:5.2f} times"
+                f" nn.Transformer in fp32{share}"
             )
 
 
 def bench_batches(device, pairs, label, steps=STEPS):
-    """Measure ours with sentences of one length together beside nn.Transformer with mixed ones, as many tokens a batch, and print it.
+    """Measure ours with sentences of one length together beside nn.Transformer with mixed ones, as
+    many tokens a batch, and print it.
 
     Args:
         pairs: of real sentences.
@@ -188,7 +211,10 @@ def bench_batches(device, pairs, label, steps=STEPS):
         for bucketed in (True, False)
     }
     print(f"\n{label}: {len(pairs):,} pairs, batches of at most {BATCH * LENGTH:,} tokens")
-    print(f"  by length, {batches[True].fill():.0%} of a batch are words; mixed, {batches[False].fill():.0%}")
+    print(
+        f"  by length, {batches[True].fill():.0%} of a batch are words; mixed,"
+        f" {batches[False].fill():.0%}"
+    )
     ways = {
         "ours, by length": (Runner("ours", "fp32", device), True),
         "ours, by length, bf16": (Runner("ours", "bf16", device), True),
@@ -206,11 +232,16 @@ def bench_batches(device, pairs, label, steps=STEPS):
                 words[name].append(int((src != PAD).sum() + (target[:, 1:] != PAD).sum()))
     rates = {name: sum(words[name]) / sum(seconds[name]) for name in ways}
     for name, rate in rates.items():
-        print(f"    {name:26}{rate:>10,.0f}   {rate / rates['nn.Transformer, mixed']:5.2f} times nn.Transformer, mixed")
+        print(
+            f"    {name:26}{rate:>10,.0f}   {rate / rates['nn.Transformer, mixed']:5.2f} times"
+            " nn.Transformer, mixed"
+        )
 
 
 def flops():
-    """Return the multiplications and additions of one training step on a full batch: three times those of the forward pass."""
+    """Return the multiplications and additions of one training step on a full batch: three times
+    those of the forward pass.
+    """
     tokens = BATCH * LENGTH
     encoder = LAYERS * (4 * D_MODEL**2 + 2 * D_MODEL * D_FF + 2 * LENGTH * D_MODEL)
     decoder = LAYERS * (8 * D_MODEL**2 + 2 * D_MODEL * D_FF + 4 * LENGTH * D_MODEL)
@@ -238,16 +269,26 @@ def bench_decoding(device, rounds=3):
             for _ in range(words):
                 ids = next_word.advance(ids).argmax(dim=-1)
 
-    ways = {"with": partial(Cached, model, src, words + 1), "without": partial(Uncached, model, src)}
-    seconds = {name: [timed(device, write, way) for _ in range(rounds)] for name, way in ways.items()}
+    ways = {
+        "with": partial(Cached, model, src, words + 1),
+        "without": partial(Uncached, model, src),
+    }
+    seconds = {
+        name: [timed(device, write, way) for _ in range(rounds)] for name, way in ways.items()
+    }
     with_cache, without = (statistics.median(seconds[name]) for name in ways)
     print(f"\nDecoding: {sentences} sentences, {words} words each")
     rates = [f"{sentences * words / each:,.0f}" for each in (with_cache, without)]
-    print(f"  with a cache {rates[0]} words a second, without {rates[1]}: {without / with_cache:.1f} times as fast")
+    print(
+        f"  with a cache {rates[0]} words a second, without {rates[1]}: {without / with_cache:.1f}"
+        " times as fast"
+    )
 
 
 def memory_of(name, precision):
-    """Return the bytes that a process takes at its largest while it makes three steps, beyond what it took before."""
+    """Return the bytes that a process takes at its largest while it makes three steps, beyond what
+    it took before.
+    """
     device = torch.device("cpu")
     before = held("VmRSS")
     runner, (src, target) = Runner(name, precision, device), batch(1.0, device)
@@ -257,7 +298,9 @@ def memory_of(name, precision):
 
 
 def held(what):
-    """Return the bytes that this process holds now ("VmRSS") or has held at its largest ("VmHWM"); on Linux."""
+    """Return the bytes that this process holds now ("VmRSS") or has held at its largest ("VmHWM");
+    on Linux.
+    """
     status = Path("/proc/self/status").read_text()
     return 1024 * int(re.search(rf"{what}:\s+(\d+)", status)[1])
 
@@ -278,7 +321,10 @@ def bench_memory(device):
             else:
                 with multiprocessing.get_context("spawn").Pool(1) as pool:
                     found.append((name, pool.apply(memory_of, (name, precision))))
-        print(f"  {precision}  " + ", ".join(f"{name} {size / 2**20:,.0f} MiB" for name, size in found))
+        print(
+            f"  {precision}  "
+            + ", ".join(f"{name} {size / 2**20:,.0f} MiB" for name, size in found)
+        )
 
 
 def main():
@@ -286,15 +332,23 @@ def main():
     parser = argparse.ArgumentParser(
         prog="python -m solutions.translator.measure.bench", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--threads", type=int, help="as many as there are cores, if nothing is said")
+    parser.add_argument(
+        "--threads", type=int, help="as many as there are cores, if nothing is said"
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--source", help="real text, one sentence a line; without it, the course's corpus")
+    parser.add_argument(
+        "--source", help="real text, one sentence a line; without it, the course's corpus"
+    )
     parser.add_argument("--target", help="its translations")
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    name = torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    name = (
+        torch.cuda.get_device_name()
+        if device.type == "cuda"
+        else f"CPU, {torch.get_num_threads()} threads"
+    )
     print(f"PyTorch {torch.__version__}, {name}")
     bench_training(device, options.rounds)
     if options.source:

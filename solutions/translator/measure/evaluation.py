@@ -1,7 +1,8 @@
-"""How good translations are: BLEU and chrF with their signatures, and the part that is exactly right.
+"""How good translations are: BLEU and chrF with their signatures, and the part that is exactly
+right.
 
-A score is comparable only with one of the same signature, which says how the text was cut and counted. All of them take whole sentences
-as people write them, never tokens.
+A score is comparable only with one of the same signature, which says how the text was cut and
+counted. All of them take whole sentences as people write them, never tokens.
 """
 
 from typing import NamedTuple
@@ -20,7 +21,8 @@ class Score(NamedTuple):
 
 
 def bleu(hypotheses, references, lowercase=False, tokenize="13a"):
-    """Score a whole test set by the runs of one to four words that translations share with references.
+    """Score a whole test set by the runs of one to four words that translations share with
+    references.
 
     Args:
         hypotheses: list of translations.
@@ -40,7 +42,8 @@ def bleu(hypotheses, references, lowercase=False, tokenize="13a"):
 
 
 def chrf(hypotheses, references, word_order=0):
-    """Score a whole test set by the runs of one to six letters that translations share with references.
+    """Score a whole test set by the runs of one to six letters that translations share with
+    references.
 
     Args:
         hypotheses: list of translations.
@@ -77,7 +80,8 @@ def by_length(sources, hypotheses, references, measure=exact_matches, edges=(5, 
         edges: the most words in each group but the last, rising.
 
     Returns:
-        dict: label such as "6 to 10" -> (sentences, what `measure` gives). Groups without a sentence are left out.
+        dict: label such as "6 to 10" -> (sentences, what `measure` gives). Groups without a
+            sentence are left out.
 
     Raises:
         ValueError: if the lists are empty or of different lengths.
@@ -86,7 +90,9 @@ def by_length(sources, hypotheses, references, measure=exact_matches, edges=(5, 
     require_pairs(hypotheses, references)
     groups = {}
     for source, hypothesis, reference in zip(sources, hypotheses, references, strict=True):
-        groups.setdefault(length_label(len(source.split()), edges), []).append((hypothesis, reference))
+        groups.setdefault(length_label(len(source.split()), edges), []).append(
+            (hypothesis, reference)
+        )
     labels = [length_label(edge, edges) for edge in (*edges, edges[-1] + 1)]
     return {
         label: (len(groups[label]), measure(*map(list, zip(*groups[label], strict=True))))
@@ -118,7 +124,8 @@ def require_pairs(hypotheses, references):
         raise TypeError("lists of sentences are needed, not one sentence alone")
     if len(hypotheses) != len(references):
         raise ValueError(
-            f"there are {len(hypotheses)} translations for {len(references)} references; each needs its own"
+            f"there are {len(hypotheses)} translations for {len(references)} references; each needs"
+            " its own"
         )
     if not references:
         raise ValueError("there is nothing to score: the lists are empty")

@@ -1,14 +1,17 @@
-"""What does each ingredient of the recipe buy? Measured: the whole recipe, and the same with one ingredient changed, three seeds each.
+"""What does each ingredient of the recipe buy? Measured: the whole recipe, and the same with one
+ingredient changed, three seeds each.
 
     python -m solutions.translator.measure.ingredients --into book/measured
 
-trains some forty small translators on the easy part of the course's corpus, and writes what came out, run by run, into one JSON file, which
-the chapter on training shows. It has the keys
+trains some forty small translators on the easy part of the course's corpus, and writes what came
+out, run by run, into one JSON file, which the chapter on training shows. It has the keys
 
-- `command`, `date`, `hardware` (`cpu`, `cores`, `processes`, each with one thread) and `versions`: how it was made;
+- `command`, `date`, `hardware` (`cpu`, `cores`, `processes`, each with one thread) and `versions`:
+  how it was made;
 - `steps`, `tokens` a batch, `pairs` in training, `sentences` that were translated for the score;
-- `runs`: a list of `{"ingredient", "seed", "exact", "loss", "fill", "seconds"}`, where `exact` is the part of the sentences that came out
-  exactly right, `loss` the mean validation loss of a word, without smoothing, and `fill` the part of a batch's tokens that are words.
+- `runs`: a list of `{"ingredient", "seed", "exact", "loss", "fill", "seconds"}`, where `exact` is
+  the part of the sentences that came out exactly right, `loss` the mean validation loss of a word,
+  without smoothing, and `fill` the part of a batch's tokens that are words.
 """
 
 import argparse
@@ -43,7 +46,14 @@ FILE = "ingredients.json"
 FULL = "the whole recipe"
 COMMON_WORDS, LONGEST = 250, 7  # what makes a sentence easy
 SMALL_TEXT = 1000  # pairs, where there is little to learn from
-SHAPE = {"d_model": 128, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2, "d_ff": 256, "dropout": 0.0}
+SHAPE = {
+    "d_model": 128,
+    "num_heads": 4,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "d_ff": 256,
+    "dropout": 0.0,
+}
 SETTINGS = {"tokens": 512, "learning_rate": 3e-3, "warmup": 100, "smoothing": 0.1}
 
 
@@ -72,7 +82,9 @@ def start_embeddings_large(training):
 
 
 def remember_long(training):
-    """Let Adam's mean of squares reach back a thousand steps instead of fifty: PyTorch's own beta2."""
+    """Let Adam's mean of squares reach back a thousand steps instead of fifty: PyTorch's own
+    beta2.
+    """
     for group in training.optimizer.param_groups:
         group["betas"] = (0.9, 0.999)
 
@@ -81,7 +93,9 @@ VARIANTS = {
     FULL: Variant(),
     "without warm-up": Variant(settings={"warmup": 1}),
     "constant rate after warm-up": Variant(settings={"schedule": "constant"}),
-    "constant rate, last five checkpoints averaged": Variant(settings={"schedule": "constant", "average": 5}),
+    "constant rate, last five checkpoints averaged": Variant(
+        settings={"schedule": "constant", "average": 5}
+    ),
     "without label smoothing": Variant(settings={"smoothing": 0.0}),
     "without clipping": Variant(settings={"max_norm": math.inf}),
     "batches not by length": Variant(settings={"bucketed": False}),
@@ -91,7 +105,9 @@ VARIANTS = {
     "target embedding tied to the generator": Variant(shape={"tied": True}),
     "Adam's beta2 0.999, not 0.98": Variant(change=remember_long),
     "a small text, twice the steps": Variant(pairs=SMALL_TEXT, longer=2),
-    "a small text, twice the steps, dropout 0.2": Variant(pairs=SMALL_TEXT, longer=2, shape={"dropout": 0.2}),
+    "a small text, twice the steps, dropout 0.2": Variant(
+        pairs=SMALL_TEXT, longer=2, shape={"dropout": 0.2}
+    ),
 }
 
 
@@ -101,10 +117,17 @@ def main(arguments=None):
     options.into.mkdir(parents=True, exist_ok=True)
     jobs = [(name, seed, options.steps) for seed in range(options.seeds) for name in VARIANTS]
     runs, started = [], time.monotonic()
-    with ProcessPoolExecutor(options.processes, get_context("spawn"), torch.set_num_threads, (1,)) as pool:
-        for number, each in enumerate(as_completed([pool.submit(measure, *job) for job in jobs]), 1):
+    with ProcessPoolExecutor(
+        options.processes, get_context("spawn"), torch.set_num_threads, (1,)
+    ) as pool:
+        for number, each in enumerate(
+            as_completed([pool.submit(measure, *job) for job in jobs]), 1
+        ):
             runs.append(each.result())
-            said = f"{number} of {len(jobs)}, {time.monotonic() - started:.0f} s: {runs[-1]['ingredient']}, {runs[-1]['exact']:.1%}"
+            said = (
+                f"{number} of {len(jobs)}, {time.monotonic() - started:.0f} s:"
+                f" {runs[-1]['ingredient']}, {runs[-1]['exact']:.1%}"
+            )
             print(said, file=sys.stderr)
     runs.sort(key=lambda run: (list(VARIANTS).index(run["ingredient"]), run["seed"]))
     write(options.into / FILE, described(options) | {"runs": runs})
@@ -113,13 +136,19 @@ def main(arguments=None):
 def parser():
     """Return the options."""
     made = argparse.ArgumentParser(
-        prog="python -m solutions.translator.measure.ingredients", description=__doc__.splitlines()[0]
+        prog="python -m solutions.translator.measure.ingredients",
+        description=__doc__.splitlines()[0],
     )
     made.add_argument("--into", type=Path, required=True, metavar="FOLDER", help=f"gets {FILE}")
-    made.add_argument("--steps", type=int, default=400, help="of each training (default: %(default)s)")
+    made.add_argument(
+        "--steps", type=int, default=400, help="of each training (default: %(default)s)"
+    )
     made.add_argument("--seeds", type=int, default=3, help="of each variant (default: %(default)s)")
     made.add_argument(
-        "--processes", type=int, default=os.cpu_count(), help="at a time, each with one thread (default: one a core)"
+        "--processes",
+        type=int,
+        default=os.cpu_count(),
+        help="at a time, each with one thread (default: one a core)",
     )
     return made
 
@@ -129,7 +158,8 @@ def easy_part(words=COMMON_WORDS, longest=LONGEST):
     """Return the part of the course's corpus that a small model learns in a minute.
 
     Args:
-        words: how many of the most frequent English words a sentence may use, beside those of `corpus.PROMISE`.
+        words: how many of the most frequent English words a sentence may use, beside those of
+            `corpus.PROMISE`.
         longest: English words of a sentence, a question mark counted.
 
     Returns:
@@ -150,10 +180,14 @@ def measure(name, seed, steps):
     """Train one variant; return its entry in `runs`."""
     variant, easy = VARIANTS[name], easy_part()
     steps = steps * variant.longer
-    settings = Settings(**SETTINGS | variant.settings, steps=steps, look_every=max(1, steps // 20), seed=seed)
+    settings = Settings(
+        **SETTINGS | variant.settings, steps=steps, look_every=max(1, steps // 20), seed=seed
+    )
     held_out = easy["random"] + easy["combinations"]
     with tempfile.TemporaryDirectory() as folder, quietly():
-        training = prepare(folder, easy["train"], easy["validation"], Shape(**SHAPE | variant.shape), settings)
+        training = prepare(
+            folder, easy["train"], easy["validation"], Shape(**SHAPE | variant.shape), settings
+        )
         if variant.pairs:
             training.batches = first_of(training.batches, variant.pairs)
         if variant.change:
@@ -161,7 +195,11 @@ def measure(name, seed, steps):
         loss = training.run()
         sources, references = zip(*held_out, strict=True)
         exact = evaluation.exact_matches(FinishedRun(folder, "cpu").translate(sources), references)
-    seen = {"exact": round(exact, 4), "loss": round(loss, 4), "fill": round(training.batches.fill(), 3)}
+    seen = {
+        "exact": round(exact, 4),
+        "loss": round(loss, 4),
+        "fill": round(training.batches.fill(), 3),
+    }
     return {"ingredient": name, "seed": seed, **seen, "seconds": round(training.seconds, 1)}
 
 
@@ -181,7 +219,10 @@ def quietly():
 def described(options):
     """Return how the file was made."""
     easy = easy_part()
-    command = f"python -m solutions.translator.measure.ingredients --into book/measured --steps {options.steps} --seeds {options.seeds}"
+    command = (
+        "python -m solutions.translator.measure.ingredients --into book/measured --steps"
+        f" {options.steps} --seeds {options.seeds}"
+    )
     return {
         "command": f"{command} --processes {options.processes}",
         "date": datetime.date.today().isoformat(),

@@ -1,7 +1,9 @@
-"""What a long run came to, kept in a file: the scores, and the command, the hardware and the date that made them.
+"""What a long run came to, kept in a file: the scores, and the command, the hardware and the date
+that made them.
 
-`python -m solutions.translator evaluate --record book/measured/runs.json --name "..."` writes an entry; the book's table of long runs reads
-them (`book/experiments/measurements.py` describes the keys).
+`python -m solutions.translator evaluate --record book/measured/runs.json --name "..."` writes an
+entry; the book's table of long runs reads them (`book/experiments/measurements.py` describes the
+keys).
 """
 
 import contextlib
@@ -17,7 +19,14 @@ import torch
 from solutions.translator.measure import evaluation
 
 MADE_BY = "made_by.json"
-SAMPLES = (0.95, 0.9, 0.55, 0.5, 0.1, 0.05)  # of the test's sentences, ordered from the worst translation to the best
+SAMPLES = (
+    0.95,
+    0.9,
+    0.55,
+    0.5,
+    0.1,
+    0.05,
+)  # of the test's sentences, ordered from the worst translation to the best
 
 
 def note_command(folder, arguments):
@@ -62,9 +71,16 @@ def record(run, name, sources, references, samples=False):
 
 
 def good_and_bad(sources, references, translations):
-    """Return a few translations, from good to bad, chosen by their rank among all and not by hand."""
+    """Return a few translations, from good to bad, chosen by their rank among all and not by
+    hand.
+    """
     scored = [
-        {"source": source, "reference": reference, "translation": translation, "chrf": round(score, 1)}
+        {
+            "source": source,
+            "reference": reference,
+            "translation": translation,
+            "chrf": round(score, 1),
+        }
         for source, reference, translation in zip(sources, references, translations, strict=True)
         for score in [evaluation.chrf([translation], [reference]).value]
     ]
@@ -73,13 +89,17 @@ def good_and_bad(sources, references, translations):
 
 
 def add(path, entry):
-    """Put an entry into a file of records, in place of one with the same text and command; it is there whole or not at all."""
+    """Put an entry into a file of records, in place of one with the same text and command; it is
+    there whole or not at all.
+    """
     path = Path(path)
     entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     same = (entry["text"], entry.get("command"))
     entries = [each for each in entries if (each["text"], each.get("command")) != same] + [entry]
     unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(entries, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    unfinished.write_text(
+        json.dumps(entries, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
     unfinished.replace(path)
 
 

@@ -1,9 +1,17 @@
-"""Ends its kernel with a cell that was only meant to stop the notebook, after all exercises were solved."""
+"""Ends its kernel with a cell that was only meant to stop the notebook, after all exercises were
+solved.
+"""
 
 
 def hand_in(notebook):
     notebook["cells"].append(
-        {"cell_type": "code", "source": "exit()", "metadata": {}, "outputs": [], "execution_count": None}
+        {
+            "cell_type": "code",
+            "source": "exit()",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
     )
     notebook["cells"].append(
         {

@@ -1,4 +1,6 @@
-"""Changes settings that a notebook may change: print options, error states, the random seed, the recursion limit, the folder."""
+"""Changes settings that a notebook may change: print options, error states, the random seed, the
+recursion limit, the folder.
+"""
 
 # %%
 import locale

@@ -2,5 +2,7 @@
 
 
 def hand_in(notebook):
-    notebook["cells"] = [cell for cell in notebook["cells"] if not cell["metadata"].get("nbgrader", {}).get("grade")]
+    notebook["cells"] = [
+        cell for cell in notebook["cells"] if not cell["metadata"].get("nbgrader", {}).get("grade")
+    ]
     return notebook

@@ -1,4 +1,6 @@
-"""Was edited in Colab and VS Code, which leave metadata, ids and attachments of their own everywhere."""
+"""Was edited in Colab and VS Code, which leave metadata, ids and attachments of their own
+everywhere.
+"""
 
 
 def hand_in(notebook):
@@ -25,5 +27,9 @@ def hand_in(notebook):
         "accelerator": "GPU",
         "widgets": {"state": {}},
     }
-    notebook["metadata"]["kernelspec"] = {"display_name": "conda env", "name": "conda-env-ml-py", "language": "python"}
+    notebook["metadata"]["kernelspec"] = {
+        "display_name": "conda env",
+        "name": "conda-env-ml-py",
+        "language": "python",
+    }
     return notebook

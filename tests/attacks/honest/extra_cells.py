@@ -2,9 +2,23 @@
 
 
 def hand_in(notebook):
-    for source in ("def unfinished(:", "", "   ", "# only a remark", "?np.exp", "for i in range(3):"):
+    for source in (
+        "def unfinished(:",
+        "",
+        "   ",
+        "# only a remark",
+        "?np.exp",
+        "for i in range(3):",
+    ):
         notebook["cells"].insert(
-            3, {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
+            3,
+            {
+                "cell_type": "code",
+                "source": source,
+                "metadata": {},
+                "outputs": [],
+                "execution_count": None,
+            },
         )
     return notebook
 

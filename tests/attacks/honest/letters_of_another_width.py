@@ -1,4 +1,6 @@
-"""Writes names in full-width letters, as a keyboard for Japanese gives them; Python takes both for the same name."""
+"""Writes names in full-width letters, as a keyboard for Japanese gives them; Python takes both for
+the same name.
+"""
 
 
 # %% softmax

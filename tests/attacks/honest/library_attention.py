@@ -1,4 +1,6 @@
-"""Computes multi-head attention with the library's own, which is right; that it was to be written is for a person to see."""
+"""Computes multi-head attention with the library's own, which is right; that it was to be written
+is for a person to see.
+"""
 
 STEM = "ch05_multi_head"
 

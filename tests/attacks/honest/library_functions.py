@@ -1,4 +1,6 @@
-"""Lets libraries calculate, which is no theft: the answers are right, and the report says how they were made."""
+"""Lets libraries calculate, which is no theft: the answers are right, and the report says how they
+were made.
+"""
 
 
 # %% softmax

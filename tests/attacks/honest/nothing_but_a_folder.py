@@ -1,4 +1,6 @@
-"""Handed in a folder without the notebook in it, and is told so, where stock nbgrader says nothing."""
+"""Handed in a folder without the notebook in it, and is told so, where stock nbgrader says
+nothing.
+"""
 
 EARNS = {}
 

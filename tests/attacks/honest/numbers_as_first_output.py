@@ -1,4 +1,6 @@
-"""Leaves numbers as the results of its cells, the first of which stock nbgrader takes for the score."""
+"""Leaves numbers as the results of its cells, the first of which stock nbgrader takes for the
+score.
+"""
 
 # %%
 0.0

@@ -1,3 +1,5 @@
-"""Has brackets in the name of the learner's folder, which nbgrader takes for a pattern that no folder fits."""
+"""Has brackets in the name of the learner's folder, which nbgrader takes for a pattern that no
+folder fits.
+"""
 
 LEARNER = "ada [group 2]"

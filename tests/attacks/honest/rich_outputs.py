@@ -5,7 +5,10 @@ from IPython.display import HTML, Latex, Markdown, display
 
 display(HTML("<table><tr><td>1</td></tr></table>"), Latex(r"$\sqrt{d_k}$"), Markdown("**bold**"))
 display(
-    {"application/vnd.jupyter.widget-view+json": {"model_id": "1", "version_major": 2}, "text/plain": "IntSlider()"},
+    {
+        "application/vnd.jupyter.widget-view+json": {"model_id": "1", "version_major": 2},
+        "text/plain": "IntSlider()",
+    },
     raw=True,
 )
 try:

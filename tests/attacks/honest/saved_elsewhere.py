@@ -1,4 +1,6 @@
-"""Was saved with a byte order mark and Windows line ends, under another name and with an old minor version of the format."""
+"""Was saved with a byte order mark and Windows line ends, under another name and with an old minor
+version of the format.
+"""
 
 import json
 
@@ -8,5 +10,8 @@ def write(folder, notebook):
         del cell["id"]
         cell["source"] = "".join(cell["source"]).replace("\n", "\r\n")
     notebook["nbformat_minor"] = 0
-    content = b"\xef\xbb\xbf" + json.dumps(notebook, indent=1, ensure_ascii=False).replace("\n", "\r\n").encode()
+    content = (
+        b"\xef\xbb\xbf"
+        + json.dumps(notebook, indent=1, ensure_ascii=False).replace("\n", "\r\n").encode()
+    )
     (folder / "ch04_attention (2) final.ipynb").write_bytes(content)

@@ -1,4 +1,6 @@
-"""Uses threads and processes that end, pools of them, and files in its home folder and in temporary ones."""
+"""Uses threads and processes that end, pools of them, and files in its home folder and in temporary
+ones.
+"""
 
 # %%
 import concurrent.futures
@@ -16,7 +18,10 @@ with concurrent.futures.ThreadPoolExecutor(8) as pool:
     assert list(pool.map(abs, [-1, -2])) == [1, 2]
 with multiprocessing.get_context("fork").Pool(2) as pool:
     assert pool.map(abs, [-1, -2]) == [1, 2]
-assert subprocess.run([sys.executable, "-c", "print(42)"], capture_output=True, text=True).stdout == "42\n"
+assert (
+    subprocess.run([sys.executable, "-c", "print(42)"], capture_output=True, text=True).stdout
+    == "42\n"
+)
 pathlib.Path("notes.txt").write_text("mine")
 with tempfile.NamedTemporaryFile() as file:
     file.write(b"x" * 1_000_000)

@@ -1,4 +1,6 @@
-"""Writes its functions as lambdas, partials, callables, methods and closures, with defaults, annotations and decorators of its own."""
+"""Writes its functions as lambdas, partials, callables, methods and closures, with defaults,
+annotations and decorators of its own.
+"""
 
 # %%
 import functools

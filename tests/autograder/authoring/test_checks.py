@@ -1,4 +1,6 @@
-"""The checks prove themselves: right answers keep every point, however written; each misconception loses some and meets its hint."""
+"""The checks prove themselves: right answers keep every point, however written; each misconception
+loses some and meets its hint.
+"""
 
 import inspect
 from functools import lru_cache
@@ -11,7 +13,11 @@ from autograder.shared.judge import share
 from autograder.shared.wire import encode
 from tests.conftest import judged
 
-EXERCISES = {f"{stem}:{name}": exercise for stem in chapters() for name, exercise in load_exercises(stem).items()}
+EXERCISES = {
+    f"{stem}:{name}": exercise
+    for stem in chapters()
+    for name, exercise in load_exercises(stem).items()
+}
 RIGHT = [
     pytest.param(each, right, id=f"{key}:{right.__name__}", marks=pytest.mark.xdist_group(key))
     for key, each in EXERCISES.items()
@@ -30,19 +36,25 @@ BY_REFERENCE = {exercise.reference: exercise for exercise in EXERCISES.values()}
 
 @lru_cache(maxsize=64)
 def prepared(reference, seed):
-    """Draw an exercise's cases once for all of its tests, which run in one worker: what its misconceptions answer takes seconds."""
+    """Draw an exercise's cases once for all of its tests, which run in one worker: what its
+    misconceptions answer takes seconds.
+    """
     return BY_REFERENCE[reference].prepare(seed)
 
 
 exercises = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES.keys())
-seeds = pytest.mark.parametrize("seeds", [SEEDS, pytest.param(MANY_SEEDS, marks=pytest.mark.long)], ids=["few", "many"])
+seeds = pytest.mark.parametrize(
+    "seeds", [SEEDS, pytest.param(MANY_SEEDS, marks=pytest.mark.long)], ids=["few", "many"]
+)
 
 
 @exercises
 def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
     assert len(exercise.misconceptions) >= 5
     assert len(exercise.alternatives) >= 3
-    assert len({misconception.belief for misconception in exercise.misconceptions}) == len(exercise.misconceptions)
+    assert len({misconception.belief for misconception in exercise.misconceptions}) == len(
+        exercise.misconceptions
+    )
     assert len({case.title for case in exercise.cases}) == len(exercise.cases)
 
 
@@ -50,7 +62,11 @@ def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
 @pytest.mark.parametrize(("exercise", "right"), RIGHT)
 def test_a_right_answer_keeps_every_point(exercise, right, seeds):
     for seed in seeds:
-        lost = [verdict.message for verdict in judged(prepared(exercise.reference, seed), right) if not verdict.passed]
+        lost = [
+            verdict.message
+            for verdict in judged(prepared(exercise.reference, seed), right)
+            if not verdict.passed
+        ]
         assert lost == []
 
 
@@ -65,7 +81,9 @@ def test_a_misconception_loses_points_and_meets_a_true_hint(exercise, index, see
             if not verdict.passed
         ]
         assert lost, f"{wrong.belief!r} keeps every point"
-        assert any(wrong.hint in verdict.message for verdict in lost), [verdict.message for verdict in lost]
+        assert any(wrong.hint in verdict.message for verdict in lost), [
+            verdict.message for verdict in lost
+        ]
 
 
 @exercises
@@ -94,14 +112,18 @@ def test_fresh_inputs_differ_from_the_visible_ones(exercise):
     def texts(seed):
         return [repr(case.inputs) for case in exercise.prepare(seed, visible=True).cases]
 
-    same = [one for one, other in zip(texts(PUBLIC_SEED), texts(b"secret"), strict=True) if one == other]
+    same = [
+        one for one, other in zip(texts(PUBLIC_SEED), texts(b"secret"), strict=True) if one == other
+    ]
     assert len(same) <= len(texts(b"secret")) // 3
 
 
 @exercises
 def test_no_hint_gives_the_answer_away(exercise):
     parts = inspect.getsource(exercise.reference).split("### BEGIN SOLUTION")[1:]
-    lines = {line.strip() for part in parts for line in part.split("### END SOLUTION")[0].splitlines()}
+    lines = {
+        line.strip() for part in parts for line in part.split("### END SOLUTION")[0].splitlines()
+    }
     telling = [line for line in lines if len(line) > 8 and not line.startswith("###")]
     for misconception in exercise.misconceptions:
         assert not [line for line in telling if line in misconception.hint]
@@ -124,11 +146,19 @@ CASES = {{NAME: (Case("our own", lambda rng: {inputs}, visible=VISIBLE),)}}
     softmax = load_exercises("ch04_attention")["softmax"]
     assert softmax.prepare(b"any", visible=False).cases[-1].title == "our own"
     assert "our own" not in [case.title for case in softmax.prepare(b"any", visible=True).cases]
-    for others, words in [('{"scores": 1}', "the reference softmax stops with"), ("1 / 0", "ZeroDivisionError")]:
-        path.write_text(own.replace("NAME", "'softmax'").replace("VISIBLE", "False").replace(inputs, others))
+    for others, words in [
+        ('{"scores": 1}', "the reference softmax stops with"),
+        ("1 / 0", "ZeroDivisionError"),
+    ]:
+        path.write_text(
+            own.replace("NAME", "'softmax'").replace("VISIBLE", "False").replace(inputs, others)
+        )
         with pytest.raises(CourseError, match=words):
             load_exercises("ch04_attention")
-    for wrong, words in [(("'softmin'", "False"), "softmin"), (("'softmax'", "True"), "visible=False")]:
+    for wrong, words in [
+        (("'softmin'", "False"), "softmin"),
+        (("'softmax'", "True"), "visible=False"),
+    ]:
         path.write_text(own.replace("NAME", wrong[0]).replace("VISIBLE", wrong[1]))
         with pytest.raises(CourseError, match=words):
             load_exercises("ch04_attention")
@@ -137,6 +167,8 @@ CASES = {{NAME: (Case("our own", lambda rng: {inputs}, visible=VISIBLE),)}}
 def test_what_the_notebook_shows_is_not_what_is_graded():
     exercise = load_exercises("ch06_masking")["causal_mask"]  # a function of a single small number
     shown = {encode(case.inputs) for case in exercise.prepare(PUBLIC_SEED, visible=True).cases}
-    asked = [encode(case.inputs) for seed in range(40) for case in exercise.prepare(bytes([seed])).cases]
+    asked = [
+        encode(case.inputs) for seed in range(40) for case in exercise.prepare(bytes([seed])).cases
+    ]
     assert len(set(asked)) > 20
     assert not shown & set(asked)

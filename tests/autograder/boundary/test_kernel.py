@@ -91,8 +91,14 @@ def test_after_a_large_print_the_next_answer_comes(kernel):
 
 def test_of_cases_asked_at_once_only_the_one_that_never_ends_is_lost(kernel):
     shape = SOFTMAX.cases[2].inputs["scores"].shape
-    others = [index for index, case in enumerate(SOFTMAX.cases) if case.inputs["scores"].shape != shape]
-    kernel.run(f"def softmax(scores, axis=-1):\n    while scores.shape == {shape}: pass\n    return scores", 10)
+    others = [
+        index for index, case in enumerate(SOFTMAX.cases) if case.inputs["scores"].shape != shape
+    ]
+    kernel.run(
+        f"def softmax(scores, axis=-1):\n    while scores.shape == {shape}: pass\n    return"
+        " scores",
+        10,
+    )
     seen = ask_all(kernel, SOFTMAX, SHORT, None)
     assert not [index for index in others if "unfit" in seen[index]]
     assert "never ends" in seen[2]["unfit"]
@@ -101,7 +107,9 @@ def test_of_cases_asked_at_once_only_the_one_that_never_ends_is_lost(kernel):
 def test_of_cases_asked_at_once_only_those_from_a_crash_on_are_lost(kernel):
     shape = SOFTMAX.cases[2].inputs["scores"].shape
     kernel.run(
-        f"import os\ndef softmax(scores, axis=-1):\n    if scores.shape == {shape}: os._exit(1)\n    return scores", 10
+        f"import os\ndef softmax(scores, axis=-1):\n    if scores.shape == {shape}: os._exit(1)\n  "
+        "  return scores",
+        10,
     )
     seen = ask_all(kernel, SOFTMAX, SHORT, None)
     assert ["result" in each for each in seen[:3]] == [True, True, False]
@@ -110,7 +118,10 @@ def test_of_cases_asked_at_once_only_those_from_a_crash_on_are_lost(kernel):
 
 
 def test_an_answer_that_comes_when_the_time_is_over_does_not_count(kernel):
-    late = "def softmax(scores, axis=-1):\n    try:\n        while True: pass\n    except BaseException:\n        return scores"
+    late = (
+        "def softmax(scores, axis=-1):\n    try:\n        while True: pass\n    except"
+        " BaseException:\n        return scores"
+    )
     kernel.run(late, 10)
     seen, why = kernel.ask("softmax", [CASE], 1)
     assert seen == [None]
@@ -119,7 +130,9 @@ def test_an_answer_that_comes_when_the_time_is_over_does_not_count(kernel):
 
 def test_answers_that_nobody_waits_for_are_not_kept(kernel):
     told = """{"dict":[["id","0"],["observation",{"dict":[]}]]}"""
-    ran = kernel.run(f"from IPython.display import display; display({{{ANSWER_MIME!r}: {told!r}}}, raw=True)", 10)
+    ran = kernel.run(
+        f"from IPython.display import display; display({{{ANSWER_MIME!r}: {told!r}}}, raw=True)", 10
+    )
     assert ran.answers == {}
 
 
@@ -179,7 +192,8 @@ held = [mmap.mmap(-1, 1_000_000) for _ in range(300)]
 def test_memory_counts_whoever_it_belongs_to(take):
     with Sandbox("ch04_attention") as boundary:
         bounded = SimpleNamespace(
-            fork=lambda: boundary.fork(Bounds(memory_in_all=200_000_000)), largest_message=boundary.largest_message
+            fork=lambda: boundary.fork(Bounds(memory_in_all=200_000_000)),
+            largest_message=boundary.largest_message,
         )
         with LearnerKernel(bounded, seconds=30) as kernel:
             assert kernel.run(f"{take}\nimport time; time.sleep(20)", 20).status == "died"
@@ -191,13 +205,20 @@ def test_a_long_path_for_temporary_files_is_no_obstacle(request, monkeypatch, un
     if not unsandboxed:
         request.getfixturevalue("sandbox")
     monkeypatch.setattr("tempfile.tempdir", "/tmp/" + 90 * "x")
-    with (Unsandboxed if unsandboxed else Sandbox)(STEM) as boundary, LearnerKernel(boundary, 60) as kernel:
+    with (
+        (Unsandboxed if unsandboxed else Sandbox)(STEM) as boundary,
+        LearnerKernel(boundary, 60) as kernel,
+    ):
         assert kernel.run("print(1)", 20).text == "1\n"
 
 
 def test_without_a_sandbox_too_a_kernel_ends_with_its_grader():
     grader = subprocess.Popen(
-        [sys.executable, "-c", f"from autograder.boundary.sandbox import *; Unsandboxed('{STEM}').fork(); input()"],
+        [
+            sys.executable,
+            "-c",
+            f"from autograder.boundary.sandbox import *; Unsandboxed('{STEM}').fork(); input()",
+        ],
         stdin=subprocess.PIPE,
         cwd=ROOT,
     )
@@ -215,14 +236,19 @@ def test_without_a_sandbox_too_a_kernel_ends_with_its_grader():
 def test_what_was_handed_in_elsewhere_is_hidden(monkeypatch):
     monkeypatch.setattr(sandbox, "EXCHANGE", Path("/usr/share"))
     with Sandbox("ch04_attention") as boundary, LearnerKernel(boundary, seconds=30) as kernel:
-        ran = kernel.run("import os; print(os.listdir('/usr/share')); open('/usr/share/written', 'w')", 10)
+        ran = kernel.run(
+            "import os; print(os.listdir('/usr/share')); open('/usr/share/written', 'w')", 10
+        )
         assert ran.text == "[]\n"
         assert "Read-only" in ran.error
 
 
 def test_an_environment_that_holds_the_course_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "prefix", str(ROOT.parent))
-    with pytest.raises(CourseError, match=r"would see .*; make an environment in"), Sandbox("ch04_attention"):
+    with (
+        pytest.raises(CourseError, match=r"would see .*; make an environment in"),
+        Sandbox("ch04_attention"),
+    ):
         pass
 
 

@@ -1,4 +1,6 @@
-"""One module of a learner's own functions: theirs where they pass, the course's elsewhere, and it runs on its own."""
+"""One module of a learner's own functions: theirs where they pass, the course's elsewhere, and it
+runs on its own.
+"""
 
 import ast
 import subprocess
@@ -17,7 +19,8 @@ from autograder.export.names import global_names, renamed
 from autograder.export.package import Standing, module_path, reference_code, settled_module
 from tests.conftest import solved_notebook
 
-# Imports the module by its path where there is neither a notebook nor this course, and puts it to work.
+# Imports the module by its path where there is neither a notebook nor this course, and puts it to
+# work.
 USE = """
 import importlib.util, sys
 
@@ -49,8 +52,12 @@ print("works")
 
 
 def used(path):
-    """Import a module and train it for a moment, in a process that has neither IPython nor this course."""
-    ran = subprocess.run([sys.executable, "-c", USE, str(path)], cwd=path.parent, capture_output=True, text=True)
+    """Import a module and train it for a moment, in a process that has neither IPython nor this
+    course.
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", USE, str(path)], cwd=path.parent, capture_output=True, text=True
+    )
     assert ran.stdout == "works\n", ran.stderr
     return path.read_text(encoding="utf-8")
 
@@ -112,7 +119,11 @@ def test_a_learners_parts_meet_the_courses(work, capsys):
     hand_in(
         work,
         "ch04_attention",
-        {"softmax": None, "attention_scores": ATTENTION_SCORES, "scaled_dot_product_attention": WRONG_AXIS},
+        {
+            "softmax": None,
+            "attention_scores": ATTENTION_SCORES,
+            "scaled_dot_product_attention": WRONG_AXIS,
+        },
         [
             "%matplotlib inline\n!echo hello",
             "largest = 1",
@@ -127,7 +138,10 @@ def test_a_learners_parts_meet_the_courses(work, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert "softmax the course's yours is not begun" in told
     assert "attention_scores yours" in told
-    assert "scaled_dot_product_attention the course's yours fails, also beside the parts here: scaled" in told
+    assert (
+        "scaled_dot_product_attention the course's yours fails, also beside the parts here: scaled"
+        in told
+    )
     assert "causal_mask the course's yours fails “" in told
     assert "decoder_mask yours yours passes beside another causal_mask than yours" in told
     assert "there is no work/ch08_encoder_decoder.ipynb" in told
@@ -146,7 +160,9 @@ def test_a_notebook_that_cannot_be_read_is_told(work, capsys, monkeypatch):
     monkeypatch.setattr(exporting, "chapters", lambda: ["ch04_attention"])
     (work / "ch04_attention.ipynb").write_text("{ this is no notebook")
     assert main(["export", "mine"]) in (None, 0)
-    assert "softmax the course's ch04_attention.ipynb is not a notebook" in " ".join(capsys.readouterr().out.split())
+    assert "softmax the course's ch04_attention.ipynb is not a notebook" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_the_reference_alone_is_to_be_had(work, capsys):
@@ -159,7 +175,9 @@ def test_the_reference_alone_is_to_be_had(work, capsys):
 
 
 def exporting_names():
-    return [name for stem in chapters() if "ch04" <= stem[:4] <= "ch09" for name in load_exercises(stem)]
+    return [
+        name for stem in chapters() if "ch04" <= stem[:4] <= "ch09" for name in load_exercises(stem)
+    ]
 
 
 def test_what_works_only_beside_a_part_that_failed_gives_way():
@@ -187,7 +205,13 @@ def test_what_cannot_be_imported_gives_way_and_nothing_else():
     layer_norm = LAYER_NORM.replace("x = attend(x)", "x = flat(attend(x))")
     own = taken_apart(
         stem,
-        [SETUP, "class FeedForward(nn.Module):\n    kind = 1", decorated, layer_norm, RIGHT_FEED_FORWARD],
+        [
+            SETUP,
+            "class FeedForward(nn.Module):\n    kind = 1",
+            decorated,
+            layer_norm,
+            RIGHT_FEED_FORWARD,
+        ],
         ask=("LayerNorm", "FeedForward"),
     )
     references = {name: reference_code(name) for name in chapters()}
@@ -201,16 +225,27 @@ def test_what_cannot_be_imported_gives_way_and_nothing_else():
 
 
 def taken_apart(stem, cells, ask):
-    """Take cells apart as a learner's notebook, all of them written before the exercises are asked."""
+    """Take cells apart as a learner's notebook, all of them written before the exercises are
+    asked.
+    """
     cells = [nbformat.v4.new_code_cell(source) for source in cells]
     for name in ask:
         cells.append(nbformat.v4.new_code_cell())
-        cells[-1].metadata = nbformat.from_dict({"nbgrader": {"grade": True, "grade_id": f"hidden_{name}"}})
-    return Code.of(stem, f"work/{stem}.ipynb", nbformat.v4.new_notebook(cells=cells), is_yours=lambda cell: True)
+        cells[-1].metadata = nbformat.from_dict(
+            {"nbgrader": {"grade": True, "grade_id": f"hidden_{name}"}}
+        )
+    return Code.of(
+        stem,
+        f"work/{stem}.ipynb",
+        nbformat.v4.new_notebook(cells=cells),
+        is_yours=lambda cell: True,
+    )
 
 
 def collected(*codes, references=()):
-    """Return the Collection of all exercises of some notebooks, and what its text defines when it runs."""
+    """Return the Collection of all exercises of some notebooks, and what its text defines when it
+    runs.
+    """
     chosen = {name: code for code in codes for name in code.asked}
     collection = Collection(chosen, {code.stem: code for code in references or codes})
     text = "\n\n".join([collection.imports(), *(part.text() for part in collection.in_order())])
@@ -221,9 +256,13 @@ def collected(*codes, references=()):
 
 def test_equal_names_of_two_chapters_stay_apart_and_equal_helpers_become_one():
     twice = "def twice(x):\n    return 2 * x"
-    one = taken_apart("ch04_a", [twice, "def step(x): return x + 1", "def f(x): return step(twice(x))"], ["f"])
+    one = taken_apart(
+        "ch04_a", [twice, "def step(x): return x + 1", "def f(x): return step(twice(x))"], ["f"]
+    )
     two = taken_apart(
-        "ch05_b", [twice, "def step(x): return x + 10", "def g(x, step=step): return step(twice(x))"], ["g"]
+        "ch05_b",
+        [twice, "def step(x): return x + 10", "def g(x, step=step): return step(twice(x))"],
+        ["g"],
     )
     _, text, names = collected(one, two)
     assert (names["f"](1), names["g"](1)) == (3, 12)
@@ -234,8 +273,12 @@ def test_equal_names_of_two_chapters_stay_apart_and_equal_helpers_become_one():
 
 def test_equal_helpers_that_call_different_ones_stay_apart():
     through = "def through(x): return step(x)"
-    one = taken_apart("ch04_a", ["def step(x): return x + 1", through, "def f(x): return through(x)"], ["f"])
-    two = taken_apart("ch05_b", ["def step(x): return x + 10", through, "def g(x): return through(x)"], ["g"])
+    one = taken_apart(
+        "ch04_a", ["def step(x): return x + 1", through, "def f(x): return through(x)"], ["f"]
+    )
+    two = taken_apart(
+        "ch05_b", ["def step(x): return x + 10", through, "def g(x): return through(x)"], ["g"]
+    )
     _, _, names = collected(one, two)
     assert (names["f"](1), names["g"](1)) == (2, 11)
 
@@ -270,7 +313,9 @@ def test_what_changes_a_part_comes_with_it():
         "A = (lambda c: c)(A)",
     ]
     _, _, names = collected(
-        taken_apart("ch04_a", [*cells, "def f(): return A().name(), A.size, table, count"], ["f", "A"])
+        taken_apart(
+            "ch04_a", [*cells, "def f(): return A().name(), A.size, table, count"], ["f", "A"]
+        )
     )
     assert names["f"]() == ("mine", 3, {"x": 1, "y": 1}, 2)
 
@@ -287,7 +332,9 @@ def test_a_part_stands_after_what_it_needs_to_run():
 
 
 def test_what_comes_from_earlier_chapters_is_the_modules_own():
-    reference = taken_apart("ch05_x", ["def shared(): return 'course'", "def f(): return 'course'"], ["f"])
+    reference = taken_apart(
+        "ch05_x", ["def shared(): return 'course'", "def f(): return 'course'"], ["f"]
+    )
     own = taken_apart("ch05_x", ["def f(): return 'mine'"], ["f"])
     cells = [
         "from solutions.ch05_x import f as first, shared\nimport torch.nn, torch",
@@ -307,16 +354,24 @@ def test_a_helper_that_hides_what_python_has_hides_it_for_nobody_else():
 
 
 def test_names_that_nothing_defines_are_known():
-    code = taken_apart("ch04_a", ["def h(x): return display(x)", "def f(x): return h(x) + ghost"], ["f"])
+    code = taken_apart(
+        "ch04_a", ["def h(x): return display(x)", "def f(x): return h(x) + ghost"], ["f"]
+    )
     collection, _, _ = collected(code)
-    assert set().union(*(part.missing for part in collection.exercise("f").helpers())) == {"display", "ghost"}
+    assert set().union(*(part.missing for part in collection.exercise("f").helpers())) == {
+        "display",
+        "ghost",
+    }
 
 
 @pytest.mark.parametrize(
     ("source", "uses"),
     [
         ("def f(x, y=a): return [b for c in x if c for d in e(c)]", {"a", "b", "e"}),
-        ("class C(a):\n    b = c\n    def f(self): return b, super().f(C)", {"a", "c", "b", "super"}),
+        (
+            "class C(a):\n    b = c\n    def f(self): return b, super().f(C)",
+            {"a", "c", "b", "super"},
+        ),
         ("f = lambda x: (x, y)", {"y"}),
         ("def f():\n    def g(): nonlocal x; x = y\n    x = 1", {"y"}),
         ("def f():\n    global x\n    x = 1", {"x"}),
@@ -347,14 +402,21 @@ def test_renaming_changes_the_modules_name_and_nothing_else(source, right):
 
 
 @pytest.mark.parametrize(
-    "source", ["def f():\n    global h\n    h = 1", "x = f'{h} {h:>{h}}'", "try:\n    import h\nexcept E: h = 1"]
+    "source",
+    [
+        "def f():\n    global h\n    h = 1",
+        "x = f'{h} {h:>{h}}'",
+        "try:\n    import h\nexcept E: h = 1",
+    ],
 )
 def test_renaming_is_right_where_the_text_cannot_be_edited(source):
     names = global_names(ast.parse(renamed(source, {"h": "N"})))
     assert (names.uses | names.binds) & {"h", "N"} == {"N"}
 
 
-SETUP = "import torch\nfrom torch import nn\nfrom solutions.ch05_multi_head import MultiHeadAttention"
+SETUP = (
+    "import torch\nfrom torch import nn\nfrom solutions.ch05_multi_head import MultiHeadAttention"
+)
 
 ATTENTION_SCORES = """
 # the root of the width, for which I looked at section 3.2.1

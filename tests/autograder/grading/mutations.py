@@ -1,4 +1,6 @@
-"""Damage to what was handed in, drawn at random: to its bytes, its JSON, its cells, their metadata and their code."""
+"""Damage to what was handed in, drawn at random: to its bytes, its JSON, its cells, their metadata
+and their code.
+"""
 
 import copy
 import json
@@ -6,7 +8,21 @@ import string
 
 ODD_VALUES = (
     *(None, True, False, 0, -1, 4.5, 2**63, 1e308, float("nan"), float("inf")),
-    *("", "\x00", "\ud800", "\u202e", "code", "softmax", "x" * 5_000, [], {}, [[]], {"": {}}, [None], ["\n", 1]),
+    *(
+        "",
+        "\x00",
+        "\ud800",
+        "\u202e",
+        "code",
+        "softmax",
+        "x" * 5_000,
+        [],
+        {},
+        [[]],
+        {"": {}},
+        [None],
+        ["\n", 1],
+    ),
 )
 METADATA = {
     "points": (0, -5, 1_000, 1e308, "10", None, [10]),
@@ -16,7 +32,16 @@ METADATA = {
     "task": (True, False),
     "cell_type": ("code", "markdown", "raw", "worksheet", 7),
     "schema_version": (0, 1, 2, 3, 4, 99, "3", None),
-    "grade_id": ("softmax", "check_softmax", "hidden_softmax", "attention_scores", "", "../softmax", None, 3),
+    "grade_id": (
+        "softmax",
+        "check_softmax",
+        "hidden_softmax",
+        "attention_scores",
+        "",
+        "../softmax",
+        None,
+        3,
+    ),
 }
 FORMATS = ((3, 0), (4, 0), (4, 5), (4, 99), (5, 0), (-1, None), ("4", "5"), (None, None))
 
@@ -82,9 +107,23 @@ def ids_swapped(rng, notebook):
 
 def cell_added(rng, notebook):
     source = rng.choice(
-        ("", "x = 1", "softmax = None", "raise SystemExit", "def softmax(", "%%bash\nls", "import os; os._exit(1)")
+        (
+            "",
+            "x = 1",
+            "softmax = None",
+            "raise SystemExit",
+            "def softmax(",
+            "%%bash\nls",
+            "import os; os._exit(1)",
+        )
     )
-    cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
+    cell = {
+        "cell_type": "code",
+        "source": source,
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
     cells_of(notebook).insert(rng.randint(0, len(cells_of(notebook))), cell)
 
 
@@ -96,7 +135,9 @@ def metadata_invented(rng, notebook):
 
 
 def tags_invented(rng, notebook):
-    tags = rng.choice((["skip-execution"], ["raises-exception"], ["remove-cell"], "skip-execution", 5))
+    tags = rng.choice(
+        (["skip-execution"], ["raises-exception"], ["remove-cell"], "skip-execution", 5)
+    )
     for cell in cells_of(notebook):
         if isinstance(cell, dict):
             cell.setdefault("metadata", {})
@@ -105,7 +146,10 @@ def tags_invented(rng, notebook):
 
 
 def record_invented(rng, notebook):
-    notebook["metadata"] = {"autograder": {"problem": None, "cells": [], "seed": "00"}, "kernelspec": {"name": "bash"}}
+    notebook["metadata"] = {
+        "autograder": {"problem": None, "cells": [], "seed": "00"},
+        "kernelspec": {"name": "bash"},
+    }
 
 
 def format_invented(rng, notebook):
@@ -122,7 +166,9 @@ def lines_changed(rng, notebook):
     cell = any_cell(rng, notebook)
     lines = text_of(cell).splitlines(keepends=True) or [""]
     place = rng.randrange(len(lines))
-    lines[place : place + 1] = rng.choice(([], [lines[place]] * 2, ["    " + lines[place]], [lines[place].lstrip()]))
+    lines[place : place + 1] = rng.choice(
+        ([], [lines[place]] * 2, ["    " + lines[place]], [lines[place].lstrip()])
+    )
     cell["source"] = rng.choice((lines, "".join(lines)))
 
 
@@ -140,7 +186,12 @@ def bytes_removed(rng, content):
 
 def bytes_inserted(rng, content):
     start = rng.randrange(len(content))
-    drawn = rng.choice((rng.randbytes(rng.randint(1, 50)), rng.choice(string.punctuation).encode() * rng.randint(1, 5)))
+    drawn = rng.choice(
+        (
+            rng.randbytes(rng.randint(1, 50)),
+            rng.choice(string.punctuation).encode() * rng.randint(1, 5),
+        )
+    )
     content[start:start] = drawn
     return bytes(content)
 
@@ -155,19 +206,45 @@ def cut_off(rng, content):
 
 
 def written_otherwise(rng, content):
-    return content.decode(errors="replace").encode(rng.choice(("utf-8-sig", "utf-16", "utf-32", "utf-7")), "replace")
+    return content.decode(errors="replace").encode(
+        rng.choice(("utf-8-sig", "utf-16", "utf-32", "utf-7")), "replace"
+    )
 
 
-BYTE_MUTATIONS = (bytes_flipped, bytes_removed, bytes_inserted, bytes_moved, cut_off, written_otherwise)
+BYTE_MUTATIONS = (
+    bytes_flipped,
+    bytes_removed,
+    bytes_inserted,
+    bytes_moved,
+    cut_off,
+    written_otherwise,
+)
 MUTATIONS = (
     *(value_replaced, value_dropped, value_nested, values_swapped),
-    *(cell_dropped, cell_doubled, cells_reordered, cell_moved, cell_retyped, cell_added, ids_swapped),
-    *(metadata_invented, tags_invented, record_invented, format_invented, sources_spliced, lines_changed),
+    *(
+        cell_dropped,
+        cell_doubled,
+        cells_reordered,
+        cell_moved,
+        cell_retyped,
+        cell_added,
+        ids_swapped,
+    ),
+    *(
+        metadata_invented,
+        tags_invented,
+        record_invented,
+        format_invented,
+        sources_spliced,
+        lines_changed,
+    ),
 )
 
 
 def any_place(rng, notebook):
-    """Return a list or dictionary in the notebook that is not empty, and an index or a key of it; deep ones are as likely as others."""
+    """Return a list or dictionary in the notebook that is not empty, and an index or a key of it;
+    deep ones are as likely as others.
+    """
     places, todo = [], [notebook]
     while todo:
         value = todo.pop()
@@ -178,7 +255,9 @@ def any_place(rng, notebook):
 
 
 def cells_of(notebook):
-    """Return the list of cells, where an earlier mutation has left one; otherwise one with an empty cell, which belongs to nothing."""
+    """Return the list of cells, where an earlier mutation has left one; otherwise one with an empty
+    cell, which belongs to nothing.
+    """
     cells = notebook.get("cells")
     return cells if isinstance(cells, list) and cells else [{}]
 

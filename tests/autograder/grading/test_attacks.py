@@ -1,4 +1,6 @@
-"""Dishonest submissions earn nothing, change nobody's score and see nothing; honest ones keep their points. See `tests/attacks`."""
+"""Dishonest submissions earn nothing, change nobody's score and see nothing; honest ones keep their
+points. See `tests/attacks`.
+"""
 
 import json
 import os
@@ -19,10 +21,18 @@ from autograder.course import ROOT
 from tests.attacks import attacks, honest, points_of
 from tests.conftest import hand_in, solved_notebook
 
-pytestmark = [pytest.mark.xdist_group("attacks"), pytest.mark.timeout(3600)]  # graded once, for all of its tests
+pytestmark = [
+    pytest.mark.xdist_group("attacks"),
+    pytest.mark.timeout(3600),
+]  # graded once, for all of its tests
 
 NBGRADER = Path(sys.executable).parent / "nbgrader"
-SHORT = {"cell_timeout": 6, "case_timeout": 1, "exercise_timeout": 2, "submission_timeout": 20}  # torch takes seconds
+SHORT = {
+    "cell_timeout": 6,
+    "case_timeout": 1,
+    "exercise_timeout": 2,
+    "submission_timeout": 20,
+}  # torch takes seconds
 SECRET = "quince-" + "marmalade-4711"  # in two parts, so that this file is not where it is found
 KEY = "5eed" * 16  # of the hidden cases, so that each run has the same
 CANARY = "attacks-were-here"  # what submissions write wherever they can
@@ -31,7 +41,9 @@ ORDER = os.environ.get("ATTACKS_ORDER", "0")  # the class is graded in an order 
 
 ATTACKS, HONEST = attacks(), honest()
 ALL = {**ATTACKS, **HONEST}
-PLACES = {name: place for place, name in enumerate(random.Random(ORDER).sample(sorted(ALL), len(ALL)))}
+PLACES = {
+    name: place for place, name in enumerate(random.Random(ORDER).sample(sorted(ALL), len(ALL)))
+}
 ALWAYS = {  # one of each kind; the others are graded by `make test-long`
     "array_subclass_that_lies",
     "ast_transformer",
@@ -55,7 +67,8 @@ ALWAYS = {  # one of each kind; the others are graded by `make test-long`
     "warnings_on_stderr",
 }
 ORDINARY_USER = 54321  # any number that nobody has
-# where Python lies in root's home, that is made to look like a folder that everybody may enter, for this one process
+# where Python lies in root's home, that is made to look like a folder that everybody may enter, for
+# this one process
 AS_SOMEBODY_ELSE = f"""
 case "$PYTHON" in /root/*)
     mount -t tmpfs tmpfs /mnt && mkdir /mnt/python && mount --bind "$PYTHON" /mnt/python &&
@@ -69,7 +82,9 @@ CONTROLS = ("!first", "~last")  # right solutions, graded before and after every
 def parameters(submissions):
     """Return each submission as a parameter of a test, whose name tells what it tries."""
     return [
-        pytest.param(name, id=f"{name}: {each.sentence}", marks=[] if name in ALWAYS else [pytest.mark.long])
+        pytest.param(
+            name, id=f"{name}: {each.sentence}", marks=[] if name in ALWAYS else [pytest.mark.long]
+        )
         for name, each in submissions.items()
     ]
 
@@ -95,7 +110,13 @@ class Class:
             ALL[name].write(self.submitted / learner / ALL[name].stem)
         for stem in self.stems:
             for control in CONTROLS:
-                hand_in(self.submitted.parent, control, stem, solved_notebook(stem), below=self.submitted.name)
+                hand_in(
+                    self.submitted.parent,
+                    control,
+                    stem,
+                    solved_notebook(stem),
+                    below=self.submitted.name,
+                )
         self.before = self.fingerprints()
 
     @property
@@ -103,15 +124,26 @@ class Class:
         return self.course / "autograder" / "submitted"
 
     def secrets(self):
-        """Return the files that hold the secret: beside submissions, beside the gradebook, among the references, in the home folder."""
-        places = ("autograder/secret.txt", "autograder/submitted/secret.txt", "solutions/secret.txt", "secret.txt")
+        """Return the files that hold the secret: beside submissions, beside the gradebook, among
+        the references, in the home folder.
+        """
+        places = (
+            "autograder/secret.txt",
+            "autograder/submitted/secret.txt",
+            "solutions/secret.txt",
+            "secret.txt",
+        )
         return [self.course / place for place in places] + [self.folder / "home" / "secret.txt"]
 
     def fingerprints(self):
         """Return what each file outside of the places that grading writes to holds."""
         written = ("autograded", "feedback", "gradebook.db", "seed.key", "sittings", "__pycache__")
-        paths = [path for path in sorted(self.folder.rglob("*")) if not set(written) & set(path.parts)]
-        return {path: path.read_bytes() for path in paths if is_small(path) and os.access(path, os.R_OK)}
+        paths = [
+            path for path in sorted(self.folder.rglob("*")) if not set(written) & set(path.parts)
+        ]
+        return {
+            path: path.read_bytes() for path in paths if is_small(path) and os.access(path, os.R_OK)
+        }
 
     def run(self, *command):
         """Run nbgrader in the copied course."""
@@ -121,7 +153,9 @@ class Class:
             "HOME": str(self.folder / "home"),
             "PYTHONPATH": str(self.course),
         }
-        return subprocess.run([NBGRADER, *command], cwd=self.course, env=environment, capture_output=True, text=True)
+        return subprocess.run(
+            [NBGRADER, *command], cwd=self.course, env=environment, capture_output=True, text=True
+        )
 
     def grade(self):
         started = time.monotonic()
@@ -141,8 +175,12 @@ class Class:
         return self.scores.get((ALL[name].stem, self.learners[name]))
 
     def artefacts(self):
-        """Return everything that grading wrote: autograded notebooks with their records, feedback pages, gradebook."""
-        places = [self.course / "autograder" / name for name in ("autograded", "feedback", "gradebook.db")]
+        """Return everything that grading wrote: autograded notebooks with their records, feedback
+        pages, gradebook.
+        """
+        places = [
+            self.course / "autograder" / name for name in ("autograded", "feedback", "gradebook.db")
+        ]
         return [path for place in places for path in [place, *place.rglob("*")] if path.is_file()]
 
     def record(self, name):
@@ -231,7 +269,9 @@ def test_the_run_goes_to_its_end(graded):
 
 def test_everybody_elses_score_is_what_it_was(graded):
     for stem in graded.stems:
-        assert [graded.scores[stem, control] for control in CONTROLS] == [sum(points_of(stem).values())] * len(CONTROLS)
+        assert [graded.scores[stem, control] for control in CONTROLS] == [
+            sum(points_of(stem).values())
+        ] * len(CONTROLS)
     expected = [name for name in graded.names if ALL[name].earns() is not None]
     assert len(graded.scores) == len(expected) + len(CONTROLS) * len(graded.stems)
 
@@ -246,10 +286,14 @@ def test_no_secret_came_in(graded):
 def test_nothing_was_written_outside(graded):
     assert graded.fingerprints() == graded.before
     found = [
-        path for place in ("/tmp", "/dev/shm", "/var/tmp", "/dev", "/run") for path in Path(place).glob(f"*{CANARY}*")
+        path
+        for place in ("/tmp", "/dev/shm", "/var/tmp", "/dev", "/run")
+        for path in Path(place).glob(f"*{CANARY}*")
     ]
     assert not found
-    taken_over = [path for path in graded.artefacts() if path.suffix not in (".ipynb", ".html", ".db")]
+    taken_over = [
+        path for path in graded.artefacts() if path.suffix not in (".ipynb", ".html", ".db")
+    ]
     assert not taken_over
 
 

@@ -1,4 +1,6 @@
-"""Plain `nbgrader autograde`, with this repository's configuration: every submission gets its own score, and nobody else's."""
+"""Plain `nbgrader autograde`, with this repository's configuration: every submission gets its own
+score, and nobody else's.
+"""
 
 import json
 import os
@@ -16,14 +18,23 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.course import ROOT, notebook_of
 from tests.conftest import hand_in, solved_notebook
 
-pytestmark = pytest.mark.xdist_group("autograde")  # its submissions are graded once, for all of its tests
+pytestmark = pytest.mark.xdist_group(
+    "autograde"
+)  # its submissions are graded once, for all of its tests
 
 STEM = "ch04_attention"
 NBGRADER = Path(sys.executable).parent / "nbgrader"
-SHORT = ["--GradeExercises.case_timeout=1", "--GradeExercises.exercise_timeout=2", "--GradeExercises.cell_timeout=4"]
+SHORT = [
+    "--GradeExercises.case_timeout=1",
+    "--GradeExercises.exercise_timeout=2",
+    "--GradeExercises.cell_timeout=4",
+]
 
 ENDLESS = "def softmax(scores, axis=-1):\n    while True:\n        pass"
-STUBBORN = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
+STUBBORN = (
+    "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n     "
+    "   pass"
+)
 LEAVING = "import os\n\n\ndef softmax(scores, axis=-1):\n    os._exit(0)"
 UNENDING_SYNTAX = "def softmax(scores, axis=-1)\n    return scores"
 STARTUP_TRAP = """import os, pathlib
@@ -44,13 +55,17 @@ ATTENTION_OVER_QUERIES = """def scaled_dot_product_attention(query, key, value):
 
 def large_output():
     notebook = solved_notebook(STEM)
-    notebook.cells[4].outputs = [nbformat.v4.new_output("stream", name="stdout", text="x" * 50_000_000)]
+    notebook.cells[4].outputs = [
+        nbformat.v4.new_output("stream", name="stdout", text="x" * 50_000_000)
+    ]
     return notebook
 
 
 def without_graded_cells():
     notebook = solved_notebook(STEM)
-    notebook.cells = [cell for cell in notebook.cells if not cell.metadata.get("nbgrader", {}).get("grade")]
+    notebook.cells = [
+        cell for cell in notebook.cells if not cell.metadata.get("nbgrader", {}).get("grade")
+    ]
     return notebook
 
 
@@ -64,7 +79,11 @@ ALL, NONE, TOTAL = set(POINTS), set(), sum(POINTS.values())
 # learner -> (what they hand in, the exercises that earn nothing, words of the first message)
 SUBMISSIONS = {
     "right": (lambda: solved_notebook(STEM), NONE, ""),
-    "blank": (lambda: nbformat.read(notebook_of(STEM), as_version=4), ALL, "softmax is still the stub"),
+    "blank": (
+        lambda: nbformat.read(notebook_of(STEM), as_version=4),
+        ALL,
+        "softmax is still the stub",
+    ),
     "wrong_axis": (
         lambda: solved_notebook(STEM, {"scaled_dot_product_attention": ATTENTION_OVER_QUERIES}),
         {"scaled_dot_product_attention"},
@@ -73,23 +92,36 @@ SUBMISSIONS = {
     "not_json": (lambda: '{"cells": [', ALL, "breaks off or is damaged"),
     "not_a_notebook": (lambda: "[1, 2, 3]", ALL, "no list of cells"),
     "large_output_stored": (large_output, NONE, ""),
-    "large_output_printed": (lambda: solved_notebook(STEM, extra_cells=["print('x' * 50_000_000)"]), NONE, ""),
+    "large_output_printed": (
+        lambda: solved_notebook(STEM, extra_cells=["print('x' * 50_000_000)"]),
+        NONE,
+        "",
+    ),
     "endless_function": (
         lambda: solved_notebook(STEM, {"softmax": ENDLESS}),
         {"softmax", "scaled_dot_product_attention"},
         "softmax did not finish within 1 s",
     ),
     "endless_cell": (lambda: solved_notebook(STEM, extra_cells=[STUBBORN]), NONE, ""),
-    "flood": (lambda: solved_notebook(STEM, extra_cells=["while True:\n    print('flood' * 100)"]), NONE, ""),
+    "flood": (
+        lambda: solved_notebook(STEM, extra_cells=["while True:\n    print('flood' * 100)"]),
+        NONE,
+        "",
+    ),
     "leaving_function": (
         lambda: solved_notebook(STEM, {"softmax": LEAVING}),
         {"softmax", "scaled_dot_product_attention"},
         "softmax ended the Python process",
     ),
-    "leaving_cell": (lambda: solved_notebook(STEM, extra_cells=["import os\nos._exit(1)"]), NONE, ""),
+    "leaving_cell": (
+        lambda: solved_notebook(STEM, extra_cells=["import os\nos._exit(1)"]),
+        NONE,
+        "",
+    ),
     "stderr": (
         lambda: solved_notebook(
-            STEM, extra_cells=["import sys, warnings\nwarnings.warn('hm')\nprint(1, file=sys.stderr)"]
+            STEM,
+            extra_cells=["import sys, warnings\nwarnings.warn('hm')\nprint(1, file=sys.stderr)"],
         ),
         NONE,
         "",
@@ -106,13 +138,16 @@ SUBMISSIONS = {
 
 def options(folder):
     folders = [
-        f"--CourseDirectory.{name}_directory={folder / name}" for name in ("submitted", "autograded", "feedback")
+        f"--CourseDirectory.{name}_directory={folder / name}"
+        for name in ("submitted", "autograded", "feedback")
     ]
     return [STEM, *folders, f"--CourseDirectory.db_url=sqlite:///{folder / 'gradebook.db'}", *SHORT]
 
 
 def nbgrader(command, folder, *more):
-    ran = subprocess.run([NBGRADER, command, *options(folder), *more], cwd=ROOT, capture_output=True, text=True)
+    ran = subprocess.run(
+        [NBGRADER, command, *options(folder), *more], cwd=ROOT, capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stderr[-3000:]
     return ran
 
@@ -123,7 +158,9 @@ def scores(folder):
 
 
 def record(folder, learner):
-    return nbformat.read(folder / "autograded" / learner / STEM / f"{STEM}.ipynb", as_version=4).metadata["autograder"]
+    return nbformat.read(
+        folder / "autograded" / learner / STEM / f"{STEM}.ipynb", as_version=4
+    ).metadata["autograder"]
 
 
 def first_message(folder, learner):
@@ -144,7 +181,10 @@ def graded(tmp_path_factory, sandbox):
 
 
 def test_every_submission_has_its_own_score(graded):
-    expected = {learner: TOTAL - sum(POINTS[name] for name in lost) for learner, (_, lost, _) in SUBMISSIONS.items()}
+    expected = {
+        learner: TOTAL - sum(POINTS[name] for name in lost)
+        for learner, (_, lost, _) in SUBMISSIONS.items()
+    }
     assert scores(graded) == {**expected, "folder": 0, "renamed": TOTAL}
 
 
@@ -187,7 +227,11 @@ def test_feedback_is_text_that_holds_no_markup_of_a_learner_and_no_seed(graded):
 
 def test_nothing_of_a_submission_is_left_running(graded):
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-    assert not [line for line in listed.splitlines() if "ipykernel_launcher" in line and "autograder-" in line]
+    assert not [
+        line
+        for line in listed.splitlines()
+        if "ipykernel_launcher" in line and "autograder-" in line
+    ]
 
 
 def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
@@ -196,7 +240,9 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
     copied = shutil.copytree(
         ROOT,
         tmp_path / "copy",
-        ignore=shutil.ignore_patterns(".git", ".venv", "_build", "work", "gradebook.db", "submitted"),
+        ignore=shutil.ignore_patterns(
+            ".git", ".venv", "_build", "work", "gradebook.db", "submitted"
+        ),
     )
     path = copied / "autograder" / "submitted" / "ada" / STEM / f"{STEM}.ipynb"
     path.parent.mkdir(parents=True)
@@ -207,7 +253,9 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
             "return sum(verdict.weight for verdict in verdicts if verdict.passed)", "return 0.5 *"
         )
     )
-    checks.write_text(checks.read_text().replace("0.5 * /", "0.5 * sum(verdict.weight for verdict in verdicts) /"))
+    checks.write_text(
+        checks.read_text().replace("0.5 * /", "0.5 * sum(verdict.weight for verdict in verdicts) /")
+    )
     subprocess.run(
         [NBGRADER, "autograde", STEM, "--force"],
         cwd=copied,
@@ -216,14 +264,18 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
         env={**os.environ, "PATH": "/usr/bin:/bin"},
     )
     with Gradebook(f"sqlite:///{copied / 'autograder' / 'gradebook.db'}") as gradebook:
-        assert gradebook.find_submission(STEM, "ada").score == TOTAL / 2  # the copy's judge gives half
+        assert (
+            gradebook.find_submission(STEM, "ada").score == TOTAL / 2
+        )  # the copy's judge gives half
 
 
 def test_an_nbgrader_without_our_settings_gives_nothing_for_hidden_cells(tmp_path):
     source = tmp_path / "source" / STEM / f"{STEM}.ipynb"
     source.parent.mkdir(parents=True)
     source.write_bytes(notebook_of(STEM).read_bytes())
-    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\nc.CourseDirectory.root = {str(tmp_path)!r}\n")
+    (tmp_path / "nbgrader_config.py").write_text(
+        f"c = get_config()\nc.CourseDirectory.root = {str(tmp_path)!r}\n"
+    )
     for learner, notebook in {
         "right": solved_notebook(STEM),
         "blank": nbformat.read(notebook_of(STEM), as_version=4),
@@ -232,7 +284,11 @@ def test_an_nbgrader_without_our_settings_gives_nothing_for_hidden_cells(tmp_pat
     path = os.pathsep.join([str(NBGRADER.parent), os.environ["PATH"]])
     for command in ("generate_assignment", "autograde"):
         ran = subprocess.run(
-            [NBGRADER, command, STEM], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}
+            [NBGRADER, command, STEM],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": path},
         )
         assert ran.returncode == 0, ran.stderr[-2000:]
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
@@ -245,7 +301,9 @@ def test_an_nbgrader_without_our_settings_gives_nothing_for_hidden_cells(tmp_pat
     assert all(score == 0 for (_, cell), score in earned.items() if cell.startswith("hidden_"))
     assert all(score == 0 for (learner, _), score in earned.items() if learner == "blank")
     assert all(
-        score > 0 for (learner, cell), score in earned.items() if learner == "right" and cell.startswith("check_")
+        score > 0
+        for (learner, cell), score in earned.items()
+        if learner == "right" and cell.startswith("check_")
     )
 
 
@@ -267,6 +325,8 @@ def test_formgraders_button_grades_one_learner(graded, tmp_path):
     config.CourseDirectory.db_url = f"sqlite:///{tmp_path / 'gradebook.db'}"
     for name, folder in {"submitted": graded, "autograded": tmp_path}.items():
         setattr(config.CourseDirectory, f"{name}_directory", str(folder / name))
-    outcome = NbGraderAPI(CourseDirectory(config=config), config=config).autograde(STEM, "wrong_axis")
+    outcome = NbGraderAPI(CourseDirectory(config=config), config=config).autograde(
+        STEM, "wrong_axis"
+    )
     assert outcome["success"], outcome
     assert scores(tmp_path) == {"wrong_axis": scores(graded)["wrong_axis"]}

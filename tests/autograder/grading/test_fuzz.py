@@ -1,4 +1,6 @@
-"""Notebooks and answers that are damaged at random: nothing makes grading fail, and no notebook earns more than before."""
+"""Notebooks and answers that are damaged at random: nothing makes grading fail, and no notebook
+earns more than before.
+"""
 
 import json
 import random
@@ -52,9 +54,15 @@ def rebuilt(path, content):
 
 
 def structure(notebook):
-    """Return what points hang on: kinds, ids, points and order of the cells, and the sources of those that are graded."""
+    """Return what points hang on: kinds, ids, points and order of the cells, and the sources of
+    those that are graded.
+    """
     return [
-        (cell.cell_type, cell.metadata.get("nbgrader"), cell.metadata.nbgrader.grade and cell.source)
+        (
+            cell.cell_type,
+            cell.metadata.get("nbgrader"),
+            cell.metadata.nbgrader.grade and cell.source,
+        )
         for cell in notebook.cells
         if "nbgrader" in cell.metadata
     ]
@@ -67,10 +75,14 @@ def released():
 
 @cache
 def scores(problem, sources, limits):
-    """Grade a notebook of which only this counts: what could not be read, or (kind of cell, metadata, source) of each cell."""
+    """Grade a notebook of which only this counts: what could not be read, or (kind of cell,
+    metadata, source) of each cell.
+    """
     notebook = nbformat.v4.new_notebook()
     for kind, metadata, source in sources:
-        notebook.cells.append(getattr(nbformat.v4, f"new_{kind}_cell")(source, metadata=json.loads(metadata)))
+        notebook.cells.append(
+            getattr(nbformat.v4, f"new_{kind}_cell")(source, metadata=json.loads(metadata))
+        )
     # one hash, and so one seed, for all: scores can be compared
     notebook.metadata["autograder"] = {"notebook": "", "problem": problem, "notes": []}
     grade_notebook(notebook, STEM, "mutant", limits)
@@ -157,14 +169,18 @@ def damaged(rng, answer):
     answer = json.loads(json.dumps(answer))
     for _ in range(rng.randint(0, 2)):
         if isinstance(answer, dict | list) and answer:
-            rng.choice((value_dropped, value_nested, value_replaced, values_swapped, number_changed))(rng, answer)
+            rng.choice(
+                (value_dropped, value_nested, value_replaced, values_swapped, number_changed)
+            )(rng, answer)
     return json.dumps(answer)
 
 
 def number_changed(rng, answer):
     within, key = any_place(rng, answer)
     if isinstance(within[key], int | float):
-        within[key] = rng.choice((10**4_000, -1, 0.5, 2**64, 1e400, -within[key], bool(within[key])))
+        within[key] = rng.choice(
+            (10**4_000, -1, 0.5, 2**64, 1e400, -within[key], bool(within[key]))
+        )
 
 
 def decode_or_nothing(text):

@@ -1,4 +1,6 @@
-"""`python -m autograder grade`: one score for everybody, the same ones however the run went and wherever it ran."""
+"""`python -m autograder grade`: one score for everybody, the same ones however the run went and
+wherever it ran.
+"""
 
 import contextlib
 import functools
@@ -41,7 +43,9 @@ HALF = "def attention_scores(query, key):\n    return query @ key.swapaxes(-1, -
 KINDS = (  # changes to the right solution; None is a file that is no notebook
     {},
     {"scaled_dot_product_attention": WRONG_AXIS},
-    dict.fromkeys(("softmax", "attention_scores", "scaled_dot_product_attention", "softmax_backward")),
+    dict.fromkeys(
+        ("softmax", "attention_scores", "scaled_dot_product_attention", "softmax_backward")
+    ),
     {"attention_scores": HALF},
     None,
 )
@@ -61,7 +65,9 @@ def command(*options):
 
 
 def same_key(folder):
-    """Return a folder with the key that all of these classes share, so that their scores can be compared."""
+    """Return a folder with the key that all of these classes share, so that their scores can be
+    compared.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "seed.key").write_text("5eed" * 16)
     return folder
@@ -69,7 +75,9 @@ def same_key(folder):
 
 def grade(*options):
     """Grade as a person would, from the command line."""
-    ran = subprocess.run(command(*options), cwd=ROOT, env=environment(), capture_output=True, text=True)
+    ran = subprocess.run(
+        command(*options), cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stderr[-3000:]
     return ran.stdout
 
@@ -113,9 +121,9 @@ def test_everybody_has_a_score_and_a_page(a_class):
     assert 0 < totals["learner001"] < 10
     assert 0 < totals["learner003"] < 10
     for learner in totals:
-        record = json.loads((folder / "autograded" / learner / STEM / f"{STEM}.ipynb").read_text())["metadata"][
-            "autograder"
-        ]
+        record = json.loads((folder / "autograded" / learner / STEM / f"{STEM}.ipynb").read_text())[
+            "metadata"
+        ]["autograder"]
         assert totals[learner] == pytest.approx(sum(cell["score"] for cell in record["cells"]))
         assert learner in (folder / "feedback" / learner / STEM / f"{STEM}.html").read_text()
     for name in ("report.html", "scores.csv", "canvas.csv", "moodle.csv"):
@@ -126,7 +134,9 @@ def test_a_second_run_grades_nothing(a_class):
     folder, submitted, _ = a_class
     path = folder / "autograded" / "learner000" / STEM / f"{STEM}.ipynb"
     before, scores = path.stat().st_mtime_ns, scores_in(url_of(folder))
-    assert grade(submitted, "--into", folder).startswith("ch04_attention: 0 graded, 10 had been graded before.")
+    assert grade(submitted, "--into", folder).startswith(
+        "ch04_attention: 0 graded, 10 had been graded before."
+    )
     assert path.stat().st_mtime_ns == before
     assert scores_in(url_of(folder)) == scores
 
@@ -134,7 +144,9 @@ def test_a_second_run_grades_nothing(a_class):
 def test_a_lost_gradebook_is_written_again_without_grading(a_class, tmp_path):
     folder, submitted, _ = a_class
     other = f"sqlite:///{tmp_path / 'other.db'}"
-    assert grade(submitted, "--into", folder, "--gradebook", other).startswith("ch04_attention: 0 graded")
+    assert grade(submitted, "--into", folder, "--gradebook", other).startswith(
+        "ch04_attention: 0 graded"
+    )
     assert scores_in(other) == scores_in(url_of(folder))
 
 
@@ -144,7 +156,9 @@ def test_only_what_was_handed_in_anew_is_graded_again(a_class, tmp_path):
     copy = tmp_path / "copy"
     path = copy / "submitted" / "learner002" / STEM / f"{STEM}.ipynb"
     path.write_text(nbformat.writes(solved_notebook(STEM)), encoding="utf-8")
-    assert grade(copy / "submitted", "--into", copy).startswith("ch04_attention: 1 graded, 9 had been graded before.")
+    assert grade(copy / "submitted", "--into", copy).startswith(
+        "ch04_attention: 1 graded, 9 had been graded before."
+    )
     before, after = scores_in(url_of(folder)), scores_in(url_of(copy))
     assert {key[0] for key in before if before[key] != after[key]} == {"learner002"}
     seeds = seeds_in(copy)
@@ -154,7 +168,10 @@ def test_only_what_was_handed_in_anew_is_graded_again(a_class, tmp_path):
 def seeds_in(folder):
     """Return the seed of each learner's questions."""
     paths = folder.glob(f"autograded/*/{STEM}/{STEM}.ipynb")
-    return {path.parents[1].name: json.loads(path.read_text())["metadata"]["autograder"]["seed"] for path in paths}
+    return {
+        path.parents[1].name: json.loads(path.read_text())["metadata"]["autograder"]["seed"]
+        for path in paths
+    }
 
 
 def test_all_in_one_run_are_asked_the_same_and_later_ones_something_else(a_class, tmp_path):
@@ -179,7 +196,9 @@ def test_regrading_gives_the_same_scores_and_says_which_would_change(a_class, tm
     assert "10 have the same scores to the bit" in grade("--regrade", "--into", copy)
     path = copy / "autograded" / "learner001" / STEM / f"{STEM}.ipynb"
     notebook = nbformat.read(path, as_version=4)
-    cell = next(each for each in notebook.metadata["autograder"]["cells"] if each["exercise"] == "softmax")
+    cell = next(
+        each for each in notebook.metadata["autograder"]["cells"] if each["exercise"] == "softmax"
+    )
     cell["score"] -= 0.5  # as if the checks had been stricter then
     nbformat.write(notebook, path)
     said = grade("--regrade", "--into", copy)
@@ -191,7 +210,9 @@ def test_regrading_gives_the_same_scores_and_says_which_would_change(a_class, tm
     assert scores_in(url_of(copy)) == scores_in(url_of(folder))
 
 
-def test_a_run_that_ends_between_the_notebook_and_its_score_is_caught_up_with(a_class, tmp_path, monkeypatch):
+def test_a_run_that_ends_between_the_notebook_and_its_score_is_caught_up_with(
+    a_class, tmp_path, monkeypatch
+):
     """Also where the learner has a score of an earlier hand-in."""
     shutil.copytree(a_class[0], tmp_path / "copy")
     places = Places(tmp_path / "copy", url_of(tmp_path / "copy"))
@@ -223,7 +244,11 @@ def test_a_damaged_graded_notebook_stops_no_regrading(a_class, tmp_path):
     shutil.copytree(a_class[0], tmp_path / "copy")
     (tmp_path / "copy" / "autograded" / "learner000" / STEM / f"{STEM}.ipynb").write_text("")
     ran = subprocess.run(
-        command("--regrade", "--into", tmp_path / "copy"), cwd=ROOT, env=environment(), capture_output=True, text=True
+        command("--regrade", "--into", tmp_path / "copy"),
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 1
     assert "9 have the same scores to the bit" in ran.stdout
@@ -231,10 +256,14 @@ def test_a_damaged_graded_notebook_stops_no_regrading(a_class, tmp_path):
 
 
 def test_regrading_loses_no_cell(tmp_path):
-    """A graded notebook has the learner's cells and the release's, and so may have more than a learner may hand in."""
+    """A graded notebook has the learner's cells and the release's, and so may have more than a
+    learner may hand in.
+    """
     notebook = solved_notebook(STEM)
     few = MOST_CELLS - len(notebook.cells)
-    path = hand_in(tmp_path, "ada", STEM, solved_notebook(STEM, extra_cells=[f"x = {n}" for n in range(few)]))
+    path = hand_in(
+        tmp_path, "ada", STEM, solved_notebook(STEM, extra_cells=[f"x = {n}" for n in range(few)])
+    )
     path.write_text(path.read_text().replace('"softmax_backward"', '"gone"', 1))
     submission = read_submission(path)
     graded = rebuild(STEM, submission)
@@ -297,8 +326,16 @@ def test_a_task_for_other_checks_is_refused():
 
 def test_a_kernel_that_never_answers_is_ended():
     ended = []
-    connection = {"key": "", "signature_scheme": "hmac-sha256", "ip": "/nowhere", "shell_port": 1, "iopub_port": 2}
-    process = SimpleNamespace(connection=connection, is_alive=lambda: False, end=lambda: ended.append(True))
+    connection = {
+        "key": "",
+        "signature_scheme": "hmac-sha256",
+        "ip": "/nowhere",
+        "shell_port": 1,
+        "iopub_port": 2,
+    }
+    process = SimpleNamespace(
+        connection=connection, is_alive=lambda: False, end=lambda: ended.append(True)
+    )
     boundary = SimpleNamespace(largest_message=-1, fork=lambda: process)
     with pytest.raises(RuntimeError, match="does not answer"), LearnerKernel(boundary, 1):
         pass
@@ -306,7 +343,11 @@ def test_a_kernel_that_never_answers_is_ended():
 
 
 def test_two_runs_do_not_write_into_one_folder(tmp_path):
-    with only_writer(tmp_path), pytest.raises(CourseError, match="another run"), only_writer(tmp_path):
+    with (
+        only_writer(tmp_path),
+        pytest.raises(CourseError, match="another run"),
+        only_writer(tmp_path),
+    ):
         pass
 
 
@@ -325,8 +366,14 @@ def test_a_system_without_locks_is_told_the_way(tmp_path, monkeypatch):
         ([".", "--keep"], "--keep belongs to --regrade"),
         (["--regrade"], "nothing has been graded"),
         (["submitted", "--regrade"], "leave submitted out"),
-        (["submitted", "--into", "submitted/learner000/ch04_attention/ch04_attention.ipynb/x"], "Not a directory"),
-        (["submitted", "--gradebook", "postgresql://127.0.0.1:1/none"], "the gradebook could not be opened"),
+        (
+            ["submitted", "--into", "submitted/learner000/ch04_attention/ch04_attention.ipynb/x"],
+            "Not a directory",
+        ),
+        (
+            ["submitted", "--gradebook", "postgresql://127.0.0.1:1/none"],
+            "the gradebook could not be opened",
+        ),
         (["submitted", "--gradebook", "nonsense"], "the gradebook could not be opened"),
         (["submitted", "--scheduler", "tcp://127.0.0.1:1"], "no scheduler answers"),
     ],
@@ -334,7 +381,9 @@ def test_a_system_without_locks_is_told_the_way(tmp_path, monkeypatch):
 def test_a_mistake_is_one_sentence(tmp_path, options, words):
     write_class(tmp_path, 1)
     into = [] if "--into" in options else ["--into", tmp_path]
-    ran = subprocess.run(command(*options, *into), cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    ran = subprocess.run(
+        command(*options, *into), cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
     assert ran.returncode == 2
     assert words in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -357,9 +406,12 @@ def test_without_bubblewrap_nothing_is_graded_unless_that_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("count", "kills"), [(15, 2), pytest.param(300, 5, marks=[pytest.mark.long, pytest.mark.timeout(3600)])]
+    ("count", "kills"),
+    [(15, 2), pytest.param(300, 5, marks=[pytest.mark.long, pytest.mark.timeout(3600)])],
 )
-def test_a_run_that_is_killed_again_and_again_ends_with_one_score_for_each(sandbox, tmp_path, count, kills):
+def test_a_run_that_is_killed_again_and_again_ends_with_one_score_for_each(
+    sandbox, tmp_path, count, kills
+):
     """Killed without a chance to tidy up; its workers and sandboxes must end by themselves."""
     same_key(tmp_path / "undisturbed"), same_key(tmp_path / "killed")
     submitted = write_class(tmp_path, count)
@@ -369,15 +421,26 @@ def test_a_run_that_is_killed_again_and_again_ends_with_one_score_for_each(sandb
     chance = random.Random(count)
     for _ in range(kills):
         before = {process.pid for process in psutil.process_iter()}
-        run = subprocess.Popen(command(submitted, "--into", tmp_path / "killed"), cwd=ROOT, env=environment())
+        run = subprocess.Popen(
+            command(submitted, "--into", tmp_path / "killed"), cwd=ROOT, env=environment()
+        )
         time.sleep(chance.uniform(0.3, 1.2) * whole / (kills + 1) + 3)
-        family = [each for each in psutil.Process(run.pid).children(recursive=True)] if run.poll() is None else []
+        family = (
+            [each for each in psutil.Process(run.pid).children(recursive=True)]
+            if run.poll() is None
+            else []
+        )
         run.send_signal(signal.SIGKILL)
         run.wait()
-        _, alive = psutil.wait_procs([each for each in family if each.pid not in before], timeout=20)
+        _, alive = psutil.wait_procs(
+            [each for each in family if each.pid not in before], timeout=20
+        )
         assert not alive
     grade(submitted, "--into", tmp_path / "killed")
-    undisturbed, killed = scores_in(url_of(tmp_path / "undisturbed")), scores_in(url_of(tmp_path / "killed"))
+    undisturbed, killed = (
+        scores_in(url_of(tmp_path / "undisturbed")),
+        scores_in(url_of(tmp_path / "killed")),
+    )
     assert len({learner for learner, _ in killed}) == count
     assert killed == undisturbed
     assert not list((tmp_path / "killed").rglob("*.unfinished"))
@@ -392,7 +455,10 @@ def free_port():
 @contextlib.contextmanager
 def started(commands):
     """Run commands as long as the block lasts."""
-    running = [subprocess.Popen(each, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL) for each in commands]
+    running = [
+        subprocess.Popen(each, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL)
+        for each in commands
+    ]
     try:
         yield
     finally:
@@ -430,7 +496,9 @@ def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
                 capture_output=True,
                 text=True,
             )
-            if ran.returncode == 0 or time.monotonic() > until:  # its workers take a while to be there
+            if (
+                ran.returncode == 0 or time.monotonic() > until
+            ):  # its workers take a while to be there
                 break
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert scores_in(url_of(tmp_path / "cluster")) == scores_in(url_of(folder))
@@ -438,11 +506,17 @@ def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
 
 @pytest.fixture
 def postgres(tmp_path):
-    """URL of a PostgreSQL server of our own, which refuses to run as root and so runs as somebody else."""
+    """URL of a PostgreSQL server of our own, which refuses to run as root and so runs as somebody
+    else.
+    """
     if POSTGRES is None:
         assert "CI" not in os.environ, "no PostgreSQL found; on Debian: apt-get install postgresql"
         pytest.skip("no PostgreSQL found; on Debian: apt-get install postgresql")
-    as_somebody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.getuid() == 0 else []
+    as_somebody = (
+        ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        if os.getuid() == 0
+        else []
+    )
     data = Path("/tmp") / f"postgres-{os.getpid()}-{tmp_path.name}"
     data.mkdir()
     if as_somebody:
@@ -463,8 +537,13 @@ def postgres(tmp_path):
     ]
     subprocess.run([*as_somebody, *initialise], **run)
     control = [*as_somebody, POSTGRES / "pg_ctl", "-D", data / "db", "-w"]
-    subprocess.run([*control, "-l", data / "log", "-o", f"-p {port} -k {data} -h 127.0.0.1 -F", "start"], **run)
-    subprocess.run([POSTGRES / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "teacher", "grades"], **run)
+    subprocess.run(
+        [*control, "-l", data / "log", "-o", f"-p {port} -k {data} -h 127.0.0.1 -F", "start"], **run
+    )
+    subprocess.run(
+        [POSTGRES / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "teacher", "grades"],
+        **run,
+    )
     yield f"postgresql://teacher@127.0.0.1:{port}/grades"
     subprocess.run([*control, "-m", "immediate", "stop"], **run)
     shutil.rmtree(data)
@@ -482,7 +561,9 @@ def test_workers_with_other_checks_are_refused(monkeypatch):
             return {"tcp://there": "others"}
 
     monkeypatch.setattr("distributed.Client", Client)
-    with pytest.raises(CourseError, match="the worker tcp://there has other checks of ch04_attention"):
+    with pytest.raises(
+        CourseError, match="the worker tcp://there has other checks of ch04_attention"
+    ):
         grade_class.Cluster("tcp://here", STEM)
 
 
@@ -490,7 +571,10 @@ def test_what_the_machine_refuses_is_a_sentence():
     kept = "No space left on device: '/full'; what is finished is kept"
     with pytest.raises(CourseError, match=kept), grade_class.told_in_a_sentence():
         raise OSError(28, "No space left on device", "/full")
-    with pytest.raises(CourseError, match="the gradebook says: locked"), grade_class.told_in_a_sentence():
+    with (
+        pytest.raises(CourseError, match="the gradebook says: locked"),
+        grade_class.told_in_a_sentence(),
+    ):
         raise OperationalError("select", {}, ValueError("locked"))
 
 
@@ -498,7 +582,9 @@ def test_postgresql_holds_the_same_scores(a_class, tmp_path, postgres):
     folder, submitted, _ = a_class
     grade(submitted, "--into", same_key(tmp_path), "--gradebook", postgres)
     assert scores_in(postgres) == scores_in(url_of(folder))
-    assert grade(submitted, "--into", tmp_path, "--gradebook", postgres).startswith("ch04_attention: 0 graded")
+    assert grade(submitted, "--into", tmp_path, "--gradebook", postgres).startswith(
+        "ch04_attention: 0 graded"
+    )
 
 
 def test_the_key_of_the_seeds_is_made_once_and_the_owners_alone(tmp_path):

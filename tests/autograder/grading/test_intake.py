@@ -1,4 +1,6 @@
-"""What was handed in is found in any of the usual arrangements; what is wrong with one file is that file's own affair."""
+"""What was handed in is found in any of the usual arrangements; what is wrong with one file is that
+file's own affair.
+"""
 
 import os
 import zipfile
@@ -30,7 +32,9 @@ def seen(found):
 def test_nbgraders_folders_of_all_chapters(tmp_path):
     hand_in(tmp_path, "ada", STEM, solved_notebook(STEM))
     hand_in(tmp_path, "bruno", OTHER, ELSE)
-    (tmp_path / "submitted" / "bruno" / OTHER / "timestamp.txt").write_text("2026-03-01 10:00:00.0 UTC")
+    (tmp_path / "submitted" / "bruno" / OTHER / "timestamp.txt").write_text(
+        "2026-03-01 10:00:00.0 UTC"
+    )
     found = find_submissions(tmp_path / "submitted")
     assert seen(found) == [("bruno", OTHER, None), ("ada", STEM, None)]
     assert found[0].timestamp.hour == 10
@@ -42,7 +46,9 @@ def test_an_empty_folder_is_a_submission_too(tmp_path):
     assert "there was no ch04_attention.ipynb" in find_submissions(tmp_path)[0].read().problem
 
 
-def test_a_folder_that_may_not_be_entered_is_a_submission_that_could_not_be_read(tmp_path, monkeypatch):
+def test_a_folder_that_may_not_be_entered_is_a_submission_that_could_not_be_read(
+    tmp_path, monkeypatch
+):
     def refuse(self):
         raise PermissionError(13, "Permission denied", str(self))
 
@@ -64,7 +70,9 @@ def test_a_link_to_a_classmates_folder_is_not_followed(tmp_path):
     assert "is a link" in problems["chiara"]
 
 
-@pytest.mark.parametrize("name", ["ada.ipynb", f"ada_{STEM}.ipynb", f"{STEM}-ada.ipynb", f"{STEM}/ada.ipynb"])
+@pytest.mark.parametrize(
+    "name", ["ada.ipynb", f"ada_{STEM}.ipynb", f"{STEM}-ada.ipynb", f"{STEM}/ada.ipynb"]
+)
 def test_a_flat_folder_names_its_learners(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(RIGHT)
@@ -83,7 +91,10 @@ def test_a_damaged_file_is_taken_for_the_chapter_of_the_others(tmp_path):
     (tmp_path / "ada.ipynb").write_text(RIGHT)
     (tmp_path / "bruno.ipynb").write_text("{")
     (tmp_path / "chiara.ipynb").mkdir()
-    learners = [(learner, stem, bool(problem)) for learner, stem, problem in seen(find_submissions(tmp_path))]
+    learners = [
+        (learner, stem, bool(problem))
+        for learner, stem, problem in seen(find_submissions(tmp_path))
+    ]
     assert learners == [("ada", STEM, False), ("bruno", STEM, True), ("chiara", STEM, True)]
 
 
@@ -96,7 +107,9 @@ def test_a_canvas_zip(tmp_path):
     }
     found = find_submissions(zipped(tmp_path / "all.zip", members))
     assert seen(found) == [("lovelaceada_101", STEM, None), ("ricci_102", STEM, None)]
-    assert found[0].read().notes == ("an earlier file was handed in, too: lovelaceada_101_9001_ch04_attention.ipynb",)
+    assert found[0].read().notes == (
+        "an earlier file was handed in, too: lovelaceada_101_9001_ch04_attention.ipynb",
+    )
     assert found[1].read().notes == ("handed in late, says Canvas",)
     assert [each.read().known_as for each in found] == ["canvas 101", "canvas 102"]
 
@@ -111,22 +124,34 @@ def test_a_moodle_zip(tmp_path):
 
 
 def test_a_zip_of_nbgraders_folders(tmp_path):
-    members = {f"submitted/ada/{STEM}/{STEM}.ipynb": RIGHT, f"submitted/ada/{OTHER}/{OTHER}.ipynb": ELSE}
+    members = {
+        f"submitted/ada/{STEM}/{STEM}.ipynb": RIGHT,
+        f"submitted/ada/{OTHER}/{OTHER}.ipynb": ELSE,
+    }
     found = find_submissions(zipped(tmp_path / "all.zip", members))
     assert seen(found) == [("ada", OTHER, None), ("ada", STEM, None)]
     assert len(find_submissions(tmp_path / "all.zip", STEM)) == 1
 
 
 def test_names_in_a_zip_lead_nowhere(tmp_path):
-    members = {"../../etc/passwd.ipynb": RIGHT, "/root/../x.ipynb": RIGHT, "../ch04_attention.ipynb": RIGHT}
+    members = {
+        "../../etc/passwd.ipynb": RIGHT,
+        "/root/../x.ipynb": RIGHT,
+        "../ch04_attention.ipynb": RIGHT,
+    }
     found = find_submissions(zipped(tmp_path / "all.zip", members))
     assert [each.learner for each in found] == ["passwd", "unnamed..", "x"]
 
 
 def test_a_bomb_in_a_zip_is_one_learners_problem(tmp_path, monkeypatch):
     monkeypatch.setattr("autograder.grading.intake.LARGEST_NOTEBOOK", 1_000_000)
-    found = find_submissions(zipped(tmp_path / "all.zip", {"ada.ipynb": RIGHT, "bruno.ipynb": "[" * 5_000_000}), STEM)
-    assert [each.read().problem for each in found] == [None, "bruno.ipynb unpacks to more than 1 MB"]
+    found = find_submissions(
+        zipped(tmp_path / "all.zip", {"ada.ipynb": RIGHT, "bruno.ipynb": "[" * 5_000_000}), STEM
+    )
+    assert [each.read().problem for each in found] == [
+        None,
+        "bruno.ipynb unpacks to more than 1 MB",
+    ]
 
 
 def test_a_damaged_member_is_one_learners_problem(tmp_path):
@@ -144,7 +169,10 @@ def test_a_damaged_member_is_one_learners_problem(tmp_path):
     [
         (lambda folder: folder / "nowhere", "there is no"),
         (lambda folder: folder, "no submission is in"),
-        (lambda folder: (folder / "notes.txt").write_text("x") and folder / "notes.txt", "neither a folder nor a zip"),
+        (
+            lambda folder: (folder / "notes.txt").write_text("x") and folder / "notes.txt",
+            "neither a folder nor a zip",
+        ),
         (
             lambda folder: (folder / "ada.ipynb").write_text("{") and folder,
             "no notebook tells its chapter; say it: --chapter",
@@ -174,19 +202,33 @@ def test_a_name_of_many_bytes_can_be_a_folder(tmp_path):
 
 
 def test_two_learners_files_of_one_name_are_not_taken_for_one_learners(tmp_path):
-    copies = ("ch04_attention (1)", "ch04_attention-Copy1", "Copy of ch04_attention", "ch04_attention_copy")
+    copies = (
+        "ch04_attention (1)",
+        "ch04_attention-Copy1",
+        "Copy of ch04_attention",
+        "ch04_attention_copy",
+    )
     for copy in copies:
         members = {f"ada/{copy}.ipynb": RIGHT, f"bruno/{copy}.ipynb": RIGHT}
-        assert [each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))] == ["ada", "bruno"]
+        assert [
+            each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))
+        ] == ["ada", "bruno"]
     with pytest.raises(CourseError, match="would both be"):
-        find_submissions(zipped(tmp_path / "all.zip", {"ada/work.ipynb": RIGHT, "bruno/work.ipynb": RIGHT}))
+        find_submissions(
+            zipped(tmp_path / "all.zip", {"ada/work.ipynb": RIGHT, "bruno/work.ipynb": RIGHT})
+        )
 
 
 def test_what_lies_beside_the_notebook_is_nobodys(tmp_path):
     members = {
-        f"all/{learner}/{STEM}/{name}.ipynb": RIGHT for learner in ("ada", "bruno") for name in (STEM, "scratch")
+        f"all/{learner}/{STEM}/{name}.ipynb": RIGHT
+        for learner in ("ada", "bruno")
+        for name in (STEM, "scratch")
     }
-    assert [each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))] == ["ada", "bruno"]
+    assert [each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))] == [
+        "ada",
+        "bruno",
+    ]
 
 
 def test_a_moodle_zip_without_folders(tmp_path):
@@ -196,7 +238,9 @@ def test_a_moodle_zip_without_folders(tmp_path):
 
 
 def test_of_files_of_one_time_the_higher_number_is_the_newer(tmp_path):
-    members = {f"ada_101_{number}_{STEM}.ipynb": text for number, text in [(10_000, RIGHT), (9_999, "{")]}
+    members = {
+        f"ada_101_{number}_{STEM}.ipynb": text for number, text in [(10_000, RIGHT), (9_999, "{")]
+    }
     [found] = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
     assert found.read().problem is None
 
@@ -211,7 +255,10 @@ def test_a_zip_with_damaged_names_is_one_sentence(tmp_path):
 def test_no_file_is_called_into_another_learners_place(tmp_path):
     """What a learner calls a file stands behind what the platform, or the folder, says."""
     forged = "Bruno_102_assignsubmission_file_x.ipynb"
-    members = {f"Ada_101_assignsubmission_file_/{forged}": ELSE, "Bruno_102_assignsubmission_file_/x.ipynb": RIGHT}
+    members = {
+        f"Ada_101_assignsubmission_file_/{forged}": ELSE,
+        "Bruno_102_assignsubmission_file_/x.ipynb": RIGHT,
+    }
     found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
     assert [(each.learner, each.read().known_as) for each in found] == [
         ("Ada_101", "moodle 101"),

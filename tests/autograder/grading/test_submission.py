@@ -1,4 +1,6 @@
-"""The notebook that is graded has the release's structure, whatever was handed in, and all of the learner's code."""
+"""The notebook that is graded has the release's structure, whatever was handed in, and all of the
+learner's code.
+"""
 
 import json
 from pathlib import Path
@@ -19,11 +21,19 @@ def rebuilt(tmp_path, notebook, **options):
 
 
 def source_of_cell(notebook, grade_id):
-    return next(cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id)
+    return next(
+        cell.source
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id
+    )
 
 
 def structure(notebook):
-    return [(c.cell_type, c.metadata.get("nbgrader")) for c in notebook.cells if not c.id.startswith("extra-")]
+    return [
+        (c.cell_type, c.metadata.get("nbgrader"))
+        for c in notebook.cells
+        if not c.id.startswith("extra-")
+    ]
 
 
 def test_structure_is_the_releases_and_sources_are_the_learners(tmp_path):
@@ -44,7 +54,9 @@ def test_added_cells_stay_between_the_cells_where_they_stood(tmp_path):
     handed_in = solved_notebook(STEM, extra_cells=["helper = 1"])
     handed_in.cells.insert(0, nbformat.v4.new_code_cell("first = 0"))
     handed_in.cells.append(nbformat.v4.new_code_cell("last = 9"))
-    sources = [cell.source for cell in rebuilt(tmp_path, handed_in).cells if cell.cell_type == "code"]
+    sources = [
+        cell.source for cell in rebuilt(tmp_path, handed_in).cells if cell.cell_type == "code"
+    ]
     assert sources[0] == "first = 0"
     assert "find_spec" in sources[1]
     assert sources[2].startswith("import math")
@@ -56,7 +68,9 @@ def test_added_cells_stay_between_the_cells_where_they_stood(tmp_path):
 def test_an_edited_setup_cell_runs_beside_the_released_one(tmp_path):
     handed_in = solved_notebook(STEM)
     handed_in.cells[2].source += "\nimport statistics"
-    sources = [cell.source for cell in rebuilt(tmp_path, handed_in).cells if cell.cell_type == "code"]
+    sources = [
+        cell.source for cell in rebuilt(tmp_path, handed_in).cells if cell.cell_type == "code"
+    ]
     assert sum(source.startswith("import math") for source in sources) == 2
 
 
@@ -67,7 +81,10 @@ def test_a_notebook_released_before_the_cell_for_the_course_is_graded_like_one_o
     )
     earlier.cells = [cell for cell in earlier.cells if cell.id != "course"]
     assert len(earlier.cells) == len(today.cells) - 1
-    graded = [rebuilt(tmp_path / name, notebook).cells for name, notebook in (("a", today), ("b", earlier))]
+    graded = [
+        rebuilt(tmp_path / name, notebook).cells
+        for name, notebook in (("a", today), ("b", earlier))
+    ]
     assert [cell.source for cell in graded[0]] == [cell.source for cell in graded[1]]
 
 
@@ -77,20 +94,30 @@ def test_another_releases_cell_for_the_course_does_no_harm(tmp_path):
     handed_in.cells[1].source = published.source
     graded = rebuilt(tmp_path, handed_in)
     assert structure(graded) == structure(nbformat.read(notebook_of(STEM), as_version=4))
-    assert [cell.source for cell in graded.cells if cell.id.startswith("extra-")] == [published.source]
-    exec(published.source, {})  # IPython's own `get_ipython` is not asked for: nothing is missing here
+    assert [cell.source for cell in graded.cells if cell.id.startswith("extra-")] == [
+        published.source
+    ]
+    exec(
+        published.source, {}
+    )  # IPython's own `get_ipython` is not asked for: nothing is missing here
 
 
 def test_of_two_cells_with_one_id_the_last_counts_and_both_run(tmp_path):
     handed_in = solved_notebook(STEM)
     index = next(i for i, c in enumerate(handed_in.cells) if c.id == "softmax")
     copy = nbformat.from_dict(
-        dict(handed_in.cells[index], id="copy", source="def softmax(scores, axis=-1): return 'second'")
+        dict(
+            handed_in.cells[index],
+            id="copy",
+            source="def softmax(scores, axis=-1): return 'second'",
+        )
     )
     handed_in.cells.insert(index + 1, copy)
     graded = rebuilt(tmp_path, handed_in)
     assert "second" in source_of_cell(graded, "softmax")
-    assert any("exponentials" in cell.source for cell in graded.cells if cell.id.startswith("extra-"))
+    assert any(
+        "exponentials" in cell.source for cell in graded.cells if cell.id.startswith("extra-")
+    )
 
 
 def test_a_deleted_solution_cell_does_not_bring_the_stub_back(tmp_path):
@@ -100,7 +127,9 @@ def test_a_deleted_solution_cell_does_not_bring_the_stub_back(tmp_path):
             cell.metadata = nbformat.from_dict({})
     graded = rebuilt(tmp_path, handed_in)
     assert source_of_cell(graded, "softmax") == MISSING
-    assert any("exponentials" in cell.source for cell in graded.cells if cell.id.startswith("extra-"))
+    assert any(
+        "exponentials" in cell.source for cell in graded.cells if cell.id.startswith("extra-")
+    )
 
 
 def test_a_solution_turned_into_text_is_code_again(tmp_path):
@@ -112,7 +141,9 @@ def test_a_solution_turned_into_text_is_code_again(tmp_path):
 
 
 def test_a_lone_notebook_under_another_name_is_read_and_noted(tmp_path):
-    path = hand_in(tmp_path, "someone", STEM, solved_notebook(STEM), name="ch04_attention (1).ipynb")
+    path = hand_in(
+        tmp_path, "someone", STEM, solved_notebook(STEM), name="ch04_attention (1).ipynb"
+    )
     submission = read_submission(path.parent / f"{STEM}.ipynb")
     assert submission.problem is None
     assert submission.notes == ("handed in as ch04_attention (1).ipynb",)
@@ -165,7 +196,15 @@ def test_what_is_not_a_readable_file_becomes_a_blank_one(tmp_path, kind):
 
 @pytest.mark.parametrize(
     "cell",
-    [None, 3, {}, {"cell_type": "code"}, {"cell_type": "code", "source": 7}, {"metadata": []}, {"source": [1, None]}],
+    [
+        None,
+        3,
+        {},
+        {"cell_type": "code"},
+        {"cell_type": "code", "source": 7},
+        {"metadata": []},
+        {"source": [1, None]},
+    ],
 )
 def test_malformed_cells_are_passed_over(tmp_path, cell):
     handed_in = json.loads(nbformat.writes(solved_notebook(STEM)))

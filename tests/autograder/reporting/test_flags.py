@@ -1,4 +1,6 @@
-"""Remarks for human eyes: they see what a teacher would want to see, and leave honest work alone."""
+"""Remarks for human eyes: they see what a teacher would want to see, and leave honest work
+alone.
+"""
 
 import inspect
 import re
@@ -10,13 +12,29 @@ from autograder.authoring.exercise import load_exercises
 from autograder.course import chapters
 from autograder.grading.submission import Submission, rebuild
 from autograder.reporting.flags import KINDS, flags_of, flags_of_code
-from autograder.reporting.likeness import SAME_SIZE, flags_of_class, flags_of_reference, print_of, prints_of
+from autograder.reporting.likeness import (
+    SAME_SIZE,
+    flags_of_class,
+    flags_of_reference,
+    print_of,
+    prints_of,
+)
 from autograder.tools.sample_class import solution_sources
 
 STEM = "ch04_attention"
-IMPORTED = {"F": "torch.nn.functional", "nn": "torch.nn", "np": "numpy", "torch": "torch", "math": "math"}
-SHORTCUTS = {stem: {name: exercise.shortcuts for name, exercise in load_exercises(stem).items()} for stem in chapters()}
-# Right answers of the checks that are the library's own function: these are what the remark is about.
+IMPORTED = {
+    "F": "torch.nn.functional",
+    "nn": "torch.nn",
+    "np": "numpy",
+    "torch": "torch",
+    "math": "math",
+}
+SHORTCUTS = {
+    stem: {name: exercise.shortcuts for name, exercise in load_exercises(stem).items()}
+    for stem in chapters()
+}
+# Right answers of the checks that are the library's own function: these are what the remark is
+# about.
 LIBRARY_CALLS = {
     "one_hot_by_torch",
     "embed_by_torch",
@@ -47,11 +65,18 @@ def alternatives():
                     source = textwrap.dedent(inspect.getsource(right))
                 except OSError:  # a class made by `type`: the parts that it is made of have no source of their own
                     continue
-                yield stem, name, right.__name__, re.sub(r"^(def|class) \w+", rf"\1 {name}", source, count=1)
+                yield (
+                    stem,
+                    name,
+                    right.__name__,
+                    re.sub(r"^(def|class) \w+", rf"\1 {name}", source, count=1),
+                )
 
 
 def graded(cells, scores=None, **record):
-    """Return a graded notebook with a learner's cells; every exercise got full marks, or what `scores` says."""
+    """Return a graded notebook with a learner's cells; every exercise got full marks, or what
+    `scores` says.
+    """
     notebook = rebuild(STEM, Submission("sha of " + str(sorted(map(str, cells))), cells))
     outcomes = []
     for cell in notebook.cells:
@@ -60,13 +85,21 @@ def graded(cells, scores=None, **record):
             name = about["grade_id"].split("_", 1)[1]
             case = {"title": "t", "passed": True, "weight": 1, "message": "", "misconception": None}
             score = (scores or {}).get(name, about["points"])
-            about = {"cell": about["grade_id"], "exercise": name, "points": about["points"], "score": score}
+            about = {
+                "cell": about["grade_id"],
+                "exercise": name,
+                "points": about["points"],
+                "score": score,
+            }
             outcomes.append({**about, "cases": [case]})
-    notebook.metadata["autograder"].update({"cells": outcomes, "seconds": 0.5, "sandbox": "bubblewrap", **record})
+    notebook.metadata["autograder"].update(
+        {"cells": outcomes, "seconds": 0.5, "sandbox": "bubblewrap", **record}
+    )
     return notebook
 
 
-# --- one notebook -------------------------------------------------------------------------------------------------------
+# --- one notebook
+# -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stem", chapters())
@@ -88,14 +121,32 @@ def test_right_answers_raise_no_flag_unless_they_are_the_library_s_own_function(
     "source",
     [
         "softmax = torch.softmax",
-        "def softmax(scores, axis=-1):\n    return torch.nn.functional.softmax(torch.tensor(scores), axis)",
+        (
+            "def softmax(scores, axis=-1):\n    return"
+            " torch.nn.functional.softmax(torch.tensor(scores), axis)"
+        ),
         "def softmax(scores, axis=-1):\n    return F.log_softmax(torch.tensor(scores), axis).exp()",
         "def softmax(scores, axis=-1):\n    return torch.tensor(scores).softmax(axis).numpy()",
-        "def softmax(scores, axis=-1):\n    from scipy.special import softmax as s\n    return s(scores, axis)",
-        "import scipy.special as sp\ndef softmax(scores, axis=-1):\n    return sp.softmax(scores, axis)",
-        "def softmax(scores, axis=-1):\n    return getattr(torch, 'softmax')(torch.tensor(scores), axis)",
-        "from operator import attrgetter\ndef softmax(scores, axis=-1):\n    return attrgetter('nn.functional.softmax')(torch)(scores)",
-        "class Mine:\n    def softmax(self):\n        return 1\ndef softmax(scores, axis=-1):\n    return torch.softmax(scores, axis)",
+        (
+            "def softmax(scores, axis=-1):\n    from scipy.special import softmax as s\n    return"
+            " s(scores, axis)"
+        ),
+        (
+            "import scipy.special as sp\ndef softmax(scores, axis=-1):\n    return"
+            " sp.softmax(scores, axis)"
+        ),
+        (
+            "def softmax(scores, axis=-1):\n    return getattr(torch,"
+            " 'softmax')(torch.tensor(scores), axis)"
+        ),
+        (
+            "from operator import attrgetter\ndef softmax(scores, axis=-1):\n    return"
+            " attrgetter('nn.functional.softmax')(torch)(scores)"
+        ),
+        (
+            "class Mine:\n    def softmax(self):\n        return 1\ndef softmax(scores, axis=-1):\n"
+            "    return torch.softmax(scores, axis)"
+        ),
     ],
 )
 def test_a_library_call_is_seen_however_it_is_spelled(source):
@@ -109,25 +160,60 @@ def test_everything_imported_from_a_library_is_seen_where_it_is_used():
 
 
 def test_a_flag_says_exercise_name_and_line():
-    source = "def softmax(scores, axis=-1):\n    scores = torch.tensor(scores)\n    return F.softmax(scores, axis)"
+    source = (
+        "def softmax(scores, axis=-1):\n    scores = torch.tensor(scores)\n    return"
+        " F.softmax(scores, axis)"
+    )
     flag = flags_of_cells(("softmax", source))[0]
-    assert (flag.kind, flag.text, flag.exercise, flag.line) == ("library", "torch.nn.functional.softmax", "softmax", 3)
+    assert (flag.kind, flag.text, flag.exercise, flag.line) == (
+        "library",
+        "torch.nn.functional.softmax",
+        "softmax",
+        3,
+    )
 
 
 @pytest.mark.parametrize(
     "cells",
     [
-        [("softmax", "def softmax(s, axis=-1):\n    return s"), ("scaled_dot_product_attention", "w = softmax(1)")],
+        [
+            ("softmax", "def softmax(s, axis=-1):\n    return s"),
+            ("scaled_dot_product_attention", "w = softmax(1)"),
+        ],
         [("softmax_backward", "def softmax_backward(w, g):\n    return reference.softmax(w)")],
-        [(None, "import torch\nassert torch.allclose(torch.tensor(softmax(x)), torch.softmax(torch.tensor(x), -1))")],
-        [(None, "class Head:\n    def softmax(self, x):\n        return x\nh = Head()\nprint([h.softmax(3)])")],
+        [
+            (
+                None,
+                (
+                    "import torch\nassert torch.allclose(torch.tensor(softmax(x)),"
+                    " torch.softmax(torch.tensor(x), -1))"
+                ),
+            )
+        ],
+        [
+            (
+                None,
+                (
+                    "class Head:\n    def softmax(self, x):\n        return x\nh ="
+                    " Head()\nprint([h.softmax(3)])"
+                ),
+            )
+        ],
         [(None, "%matplotlib inline\n%timeit softmax(x)"), (None, "%%time\nsoftmax(x)")],
         [(None, "model.eval()\nre.compile('a')\nx.compile()\ntorch.compile(f)")],
         [(None, "import os, sys\nprint(sys.version, os.path.join('a', 'b'))")],
         [(None, "for name in names:\n    getattr(self, name)")],
         [(None, "def this is no Python(")],
         [(None, "# naïve 日本語 👩‍👩‍👧 \u00a0 é\n'\ufeff'")],
-        [(None, "from autograder import check\nfrom solutions.ch02_positional_encoding import apply_rotary")],
+        [
+            (
+                None,
+                (
+                    "from autograder import check\nfrom solutions.ch02_positional_encoding import"
+                    " apply_rotary"
+                ),
+            )
+        ],
     ],
 )
 def test_honest_code_raises_no_flag(cells):
@@ -149,10 +235,19 @@ def test_honest_code_raises_no_flag(cells):
         ("f.f_back", "the insides of something: .f_back"),
         ("softmax.__globals__", "the insides of something: .__globals__"),
         ("torch.__dict__['soft' + 'max']", "the insides of something: .__dict__"),
-        ("from autograder.shared.probes import observe", "imports the grader: autograder.shared.probes.observe"),
+        (
+            "from autograder.shared.probes import observe",
+            "imports the grader: autograder.shared.probes.observe",
+        ),
         ("from autograder.shared import wire", "imports the grader: autograder.shared.wire"),
-        ("from solutions.ch04_attention import softmax", "imports the solutions: solutions.ch04_attention.softmax"),
-        ("from solutions import ch05_multi_head", "imports the solutions: solutions.ch05_multi_head"),
+        (
+            "from solutions.ch04_attention import softmax",
+            "imports the solutions: solutions.ch04_attention.softmax",
+        ),
+        (
+            "from solutions import ch05_multi_head",
+            "imports the solutions: solutions.ch05_multi_head",
+        ),
         (
             "class A:\n    def __array_function__(self, *a):\n        pass",
             "answers for NumPy or torch: __array_function__",
@@ -171,7 +266,15 @@ def test_looking_at_what_one_should_not_need_is_seen(source, seen):
 
 
 @pytest.mark.parametrize(
-    "source", ["(" * 3000, "-" * 100_000 + "1", "x" + ".a" * 50_000, "1" + "+1" * 20_000, "[" * 150 + "]" * 150, "\0"]
+    "source",
+    [
+        "(" * 3000,
+        "-" * 100_000 + "1",
+        "x" + ".a" * 50_000,
+        "1" + "+1" * 20_000,
+        "[" * 150 + "]" * 150,
+        "\0",
+    ],
 )
 def test_code_nested_beyond_reason_stops_nothing(source):
     assert flags_of_cells((None, source), (None, "import gc"))[-1].text == "imports gc"
@@ -181,7 +284,11 @@ def test_code_nested_beyond_reason_stops_nothing(source):
 def test_characters_that_hide_are_named_and_not_repeated():
     flag = flags_of_cells((None, "x = 1\ny = 'a\u202eb\u2066'"))[0]
     assert (flag.kind, flag.line) == ("characters", 2)
-    assert flag.text == "turns the direction of the text: U+202E RIGHT-TO-LEFT OVERRIDE, U+2066 LEFT-TO-RIGHT ISOLATE"
+    assert (
+        flag.text
+        == "turns the direction of the text: U+202E RIGHT-TO-LEFT OVERRIDE, U+2066 LEFT-TO-RIGHT"
+        " ISOLATE"
+    )
     assert texts((None, "a\u200bb = 1\n")) == ["invisible: U+200B ZERO WIDTH SPACE"]
     assert texts((None, "print('\x1b[2J')")) == ["invisible: U+001B"]
 
@@ -194,7 +301,13 @@ def test_what_the_record_tells_is_flagged():
     stopped = {"title": "t", "passed": False, "weight": 1, "misconception": None}
     notebook = graded([], notes=["handed in as a\u202eb.ipynb"], sandbox="none")
     notebook.metadata["autograder"].cells[0]["cases"] = [
-        {**stopped, "message": "softmax did not finish within 3 s and was stopped; is there a loop that never ends?"},
+        {
+            **stopped,
+            "message": (
+                "softmax did not finish within 3 s and was stopped; is there a loop that never"
+                " ends?"
+            ),
+        },
         {**stopped, "message": "softmax was not tried again"},
     ]
     found = {flag.kind: flag.text for flag in flags_of(STEM, notebook, {})}
@@ -211,11 +324,16 @@ def test_what_the_record_tells_is_flagged():
 def test_an_added_cell_that_ended_python_is_flagged():
     notebook = graded([(None, "import os")])
     cell = next(cell for cell in notebook.cells if cell.id.startswith("extra-"))
-    cell.outputs = [{"output_type": "stream", "name": "stdout", "text": "hello\nended the Python process"}]
-    assert "an added cell ended the Python process" in [flag.text for flag in flags_of(STEM, notebook, {})]
+    cell.outputs = [
+        {"output_type": "stream", "name": "stdout", "text": "hello\nended the Python process"}
+    ]
+    assert "an added cell ended the Python process" in [
+        flag.text for flag in flags_of(STEM, notebook, {})
+    ]
 
 
-# --- a class ------------------------------------------------------------------------------------------------------------
+# --- a class
+# ------------------------------------------------------------------------------------------------------------
 
 LONG = """def softmax(scores, axis=-1):
     # my own idea: take the pieces apart and put them together again, one after the other
@@ -244,24 +362,35 @@ for old, new in {
     "whole": "s",
 }.items():
     RENAMED = re.sub(rf"\b{old}\b", new, RENAMED)
-RENAMED = RENAMED.replace("shapes have changed", "no").replace("(scores, axis=-1)", "(scores , axis = -1)")
+RENAMED = RENAMED.replace("shapes have changed", "no").replace(
+    "(scores, axis=-1)", "(scores , axis = -1)"
+)
 USUAL = """def softmax(scores, axis=-1):
     e = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)"""
 OTHERS = {
-    "attention_scores": """def attention_scores(query, key):
+    "attention_scores": (
+        """def attention_scores(query, key):
     d = query.shape[-1]
-    return np.matmul(query, np.swapaxes(key, -1, -2)) / math.sqrt(d)""",
-    "softmax_backward": """def softmax_backward(weights, grad_weights):
-    return weights * (grad_weights - np.sum(weights * grad_weights, -1, keepdims=True))""",
+    return np.matmul(query, np.swapaxes(key, -1, -2)) / math.sqrt(d)"""
+    ),
+    "softmax_backward": (
+        """def softmax_backward(weights, grad_weights):
+    return weights * (grad_weights - np.sum(weights * grad_weights, -1, keepdims=True))"""
+    ),
 }
 
 
 def class_flags(**notebooks):
     prints = {learner: prints_of(STEM, notebook) for learner, notebook in notebooks.items()}
-    files = {learner: notebook.metadata["autograder"]["notebook"] for learner, notebook in notebooks.items()}
+    files = {
+        learner: notebook.metadata["autograder"]["notebook"]
+        for learner, notebook in notebooks.items()
+    }
     found = flags_of_class(STEM, prints, files, {learner: 0.5 for learner in notebooks})
-    return {learner: [(flag.kind, flag.group) for flag in flags] for learner, flags in found.items()}
+    return {
+        learner: [(flag.kind, flag.group) for flag in flags] for learner, flags in found.items()
+    }
 
 
 def with_softmax(source, **others):
@@ -271,7 +400,9 @@ def with_softmax(source, **others):
 def test_the_long_example_is_long_and_survives_renaming():
     assert RENAMED != LONG
     assert print_of(LONG).digest == print_of(RENAMED).digest
-    assert print_of(LONG).size + sum(print_of(source).size for source in OTHERS.values()) >= SAME_SIZE
+    assert (
+        print_of(LONG).size + sum(print_of(source).size for source in OTHERS.values()) >= SAME_SIZE
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,12 +420,16 @@ def test_what_is_not_a_name_makes_a_difference(old, new):
 
 
 def test_a_copy_with_other_names_is_found_and_its_neighbours_are_not():
-    found = class_flags(ada=with_softmax(LONG), bruno=with_softmax(RENAMED), chiara=with_softmax(USUAL))
+    found = class_flags(
+        ada=with_softmax(LONG), bruno=with_softmax(RENAMED), chiara=with_softmax(USUAL)
+    )
     assert found == {name: [("same", ("ada", "bruno"))] for name in ("ada", "bruno")}
 
 
 def test_a_third_friend_who_changed_one_exercise_hides_nothing():
-    changed = with_softmax(LONG, attention_scores="def attention_scores(query, key):\n    return query")
+    changed = with_softmax(
+        LONG, attention_scores="def attention_scores(query, key):\n    return query"
+    )
     found = class_flags(ada=with_softmax(LONG), bruno=with_softmax(RENAMED), chiara=changed)
     assert set(found) == {"ada", "bruno"}
 
@@ -307,7 +442,9 @@ def test_the_usual_short_solutions_are_nobody_s_copies():
 def test_what_many_wrote_is_a_usual_way_however_long():
     others = {f"other{n}": with_softmax(LONG + "\n" * n) for n in range(4)}
     more = {
-        f"more{n}": with_softmax(LONG, softmax_backward=f"def softmax_backward(w, g):\n    return {n} * w")
+        f"more{n}": with_softmax(
+            LONG, softmax_backward=f"def softmax_backward(w, g):\n    return {n} * w"
+        )
         for n in range(9)
     }
     assert class_flags(**others, **more) == {}
@@ -315,17 +452,21 @@ def test_what_many_wrote_is_a_usual_way_however_long():
 
 def test_short_solutions_with_the_same_comments_are_a_copy():
     commented = USUAL.replace(
-        "\n    return", "  # so that exp never sees anything above 0, which my brother told me about\n    return"
+        "\n    return",
+        "  # so that exp never sees anything above 0, which my brother told me about\n    return",
     )
     found = class_flags(
-        ada=with_softmax(commented), bruno=graded([(None, "1"), ("softmax", commented), *OTHERS.items()])
+        ada=with_softmax(commented),
+        bruno=graded([(None, "1"), ("softmax", commented), *OTHERS.items()]),
     )
     assert set(found) == {"ada", "bruno"}
 
 
 def test_the_same_file_is_found_unless_nothing_in_it_is_solved():
     one = with_softmax(USUAL)
-    assert class_flags(ada=one, bruno=one) == {name: [("same", ("ada", "bruno"))] for name in ("ada", "bruno")}
+    assert class_flags(ada=one, bruno=one) == {
+        name: [("same", ("ada", "bruno"))] for name in ("ada", "bruno")
+    }
     blank = graded([], scores=dict.fromkeys(SHORTCUTS[STEM], 0))
     assert class_flags(ada=blank, bruno=blank) == {}
 
@@ -334,7 +475,9 @@ def test_the_published_solution_is_told_from_a_copy():
     published = graded(list(solution_sources(STEM).items()))
     again = graded([(None, "1"), *solution_sources(STEM).items()])
     assert class_flags(ada=published, bruno=again) == {}
-    assert [flag.kind for flag in flags_of_reference(STEM, prints_of(STEM, published))] == ["reference"]
+    assert [flag.kind for flag in flags_of_reference(STEM, prints_of(STEM, published))] == [
+        "reference"
+    ]
     short = graded([("attention_scores", solution_sources(STEM)["attention_scores"])])
     assert flags_of_reference(STEM, prints_of(STEM, short)) == []
 
@@ -346,7 +489,9 @@ def test_the_slow_are_those_far_above_the_median():
 
 
 def test_what_thousands_have_in_common_is_said_once():
-    """A group is named in one remark that all of it share: a remark for each would name millions."""
+    """A group is named in one remark that all of it share: a remark for each would name
+    millions.
+    """
     notebook = graded(list(OTHERS.items()))
     alike = {f"learner{number}": prints_of(STEM, notebook) for number in range(3000)}
     found = flags_of_class(STEM, alike, dict.fromkeys(alike, "the same"), {})

@@ -1,4 +1,6 @@
-"""The instructor's report, its files, and the feedback pages: right numbers, and no text of a learner that is more than text."""
+"""The instructor's report, its files, and the feedback pages: right numbers, and no text of a
+learner that is more than text.
+"""
 
 import csv
 import io
@@ -15,7 +17,13 @@ import pytest
 from autograder.course import notebook_of
 from autograder.grading.submission import Submission, rebuild
 from autograder.reporting import results as class_report
-from autograder.reporting.csv_files import CANVAS_COLUMNS, canvas_csv, harmless, moodle_csv, scores_csv
+from autograder.reporting.csv_files import (
+    CANVAS_COLUMNS,
+    canvas_csv,
+    harmless,
+    moodle_csv,
+    scores_csv,
+)
 from autograder.reporting.instructor_page import counts_of, histogram, report_page
 from autograder.reporting.learner_page import feedback_page
 from autograder.reporting.results import points_of, read_graded, results_of, write_report
@@ -23,7 +31,11 @@ from autograder.tools.sample_class import solution_sources
 
 STEM = "ch04_attention"
 RELEASED = nbformat.read(notebook_of(STEM), as_version=4)
-GRADED = [cell.metadata.nbgrader for cell in RELEASED.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+GRADED = [
+    cell.metadata.nbgrader
+    for cell in RELEASED.cells
+    if cell.metadata.get("nbgrader", {}).get("grade")
+]
 BELIEF = "the softmax runs over the queries"
 NASTY = [
     "<script>alert(1)</script>",
@@ -53,7 +65,12 @@ def notebook_of_learner(share=1.0, cells=None, problem=None, case=None, **record
     for about in GRADED:
         exercise = about["grade_id"].split("_", 1)[1]
         part = share.get(exercise, 1.0) if isinstance(share, dict) else share
-        titles = {"title": "three scores become three weights", "weight": 1, "message": "", "misconception": None}
+        titles = {
+            "title": "three scores become three weights",
+            "weight": 1,
+            "message": "",
+            "misconception": None,
+        }
         passed = [{**titles, "title": "an easy one", "passed": part > 0}] if part else []
         outcome = {
             "cell": about["grade_id"],
@@ -61,15 +78,26 @@ def notebook_of_learner(share=1.0, cells=None, problem=None, case=None, **record
             "points": about["points"],
             "score": part * about["points"],
         }
-        outcomes.append({**outcome, "cases": [{**titles, "passed": part == 1, **(case or {})}, *passed]})
-    kept = {"seed": "0", "checks": "abc", "sandbox": "bubblewrap", "seconds": 0.5, "cells": outcomes, **record}
+        outcomes.append(
+            {**outcome, "cases": [{**titles, "passed": part == 1, **(case or {})}, *passed]}
+        )
+    kept = {
+        "seed": "0",
+        "checks": "abc",
+        "sandbox": "bubblewrap",
+        "seconds": 0.5,
+        "cells": outcomes,
+        **record,
+    }
     notebook.metadata["autograder"].update(kept)
     return json.loads(json.dumps(notebook))
 
 
 def page_of(graded):
     results = results_of(STEM, graded)
-    return report_page(STEM, results, points_of(results), lambda learner: ("./page.html", "./notebook.ipynb"))
+    return report_page(
+        STEM, results, points_of(results), lambda learner: ("./page.html", "./notebook.ipynb")
+    )
 
 
 def rows(text):
@@ -93,16 +121,20 @@ class Seen(HTMLParser):
         self.text += data
 
 
-# --- the page ------------------------------------------------------------------------------------------------------------
+# --- the page
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_names_and_outputs_are_text_on_the_page():
-    plain = Seen(page_of((f"learner {number}", notebook_of_learner()) for number in range(len(NASTY))))
+    plain = Seen(
+        page_of((f"learner {number}", notebook_of_learner()) for number in range(len(NASTY)))
+    )
     nasty = [
         (
             name,
             notebook_of_learner(
-                cells=[(None, f"import gc  # {name}".encode("utf-8", "replace").decode())], notes=[name]
+                cells=[(None, f"import gc  # {name}".encode("utf-8", "replace").decode())],
+                notes=[name],
             ),
         )
         for name in NASTY
@@ -164,7 +196,11 @@ def test_a_misconception_is_counted_once_a_learner_and_stubs_are_not_counted_at_
             "davide",
             notebook_of_learner(
                 0,
-                cells=[(c.metadata.nbgrader.grade_id, c.source) for c in RELEASED.cells if c.metadata.get("nbgrader")],
+                cells=[
+                    (c.metadata.nbgrader.grade_id, c.source)
+                    for c in RELEASED.cells
+                    if c.metadata.get("nbgrader")
+                ],
             ),
         ),
     ]
@@ -176,7 +212,13 @@ def test_a_misconception_is_counted_once_a_learner_and_stubs_are_not_counted_at_
 
 def test_the_distribution_keeps_full_marks_apart_and_loses_nobody():
     bars = histogram([0, 0.99, 1, 8.99, 9, 9.99, 10, 10], 10)
-    assert [(bar.label, bar.count) for bar in bars if bar.count] == [("0", 2), ("1", 1), ("8", 1), ("9", 2), ("10", 2)]
+    assert [(bar.label, bar.count) for bar in bars if bar.count] == [
+        ("0", 2),
+        ("1", 1),
+        ("8", 1),
+        ("9", 2),
+        ("10", 2),
+    ]
     assert sum(bar.count for bar in histogram([n / 7 for n in range(300)], 42.5)) == 300
     assert counts_of([0, 0.999, 1], 1, 10) == [1, *[0] * 8, 1, 1]
     assert all(bar.y >= 0 and bar.x + bar.width <= 100 for bar in bars)
@@ -193,29 +235,39 @@ def test_small_classes_have_a_page_too(number):
 def test_a_class_of_thousands_stays_a_page_that_opens():
     one = results_of(STEM, [("ada", notebook_of_learner(0.5, [(None, "import gc")]))])[0]
     results = [
-        class_report.Result(**{**vars(one), "learner": f"a-rather-long-name-{number}"}) for number in range(3000)
+        class_report.Result(**{**vars(one), "learner": f"a-rather-long-name-{number}"})
+        for number in range(3000)
     ]
     page = report_page(
-        STEM, results, points_of(results), lambda learner: (f"../../feedback/{learner}/{STEM}/{STEM}.html",) * 2
+        STEM,
+        results,
+        points_of(results),
+        lambda learner: (f"../../feedback/{learner}/{STEM}/{STEM}.html",) * 2,
     )
     assert len(page.encode()) < 3_000_000
     assert "2,700 more are marked" in page
     assert page.count("a-rather-long-name-2999") == 3  # its row, with two links
 
 
-# --- the files -----------------------------------------------------------------------------------------------------------
+# --- the files
+# -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1+1", '=cmd|" /C calc"!A0']
+    "name",
+    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1+1", '=cmd|" /C calc"!A0'],
 )
 def test_what_could_be_a_formula_is_a_text(name):
     assert harmless(name).startswith("'")
     for text in (scores_csv, lambda *a: canvas_csv(*a, STEM), lambda *a: moodle_csv(*a, STEM)):
         results = results_of(STEM, [(name, notebook_of_learner())])
-        cells = [cell for row in rows(text(results, points_of(results)).lstrip("\ufeff")) for cell in row]
+        cells = [
+            cell for row in rows(text(results, points_of(results)).lstrip("\ufeff")) for cell in row
+        ]
         assert not [
-            cell for cell in cells if cell.lstrip(" \xa0").startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
+            cell
+            for cell in cells
+            if cell.lstrip(" \xa0").startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
         ]
 
 
@@ -245,7 +297,9 @@ def test_canvas_gets_its_columns_its_points_row_and_nothing_it_could_mistake():
 
 
 def test_moodle_gets_a_name_a_grade_and_a_feedback_without_markup():
-    results = results_of(STEM, [("ada", notebook_of_learner(0.25)), ("zoë@x", notebook_of_learner())])
+    results = results_of(
+        STEM, [("ada", notebook_of_learner(0.25)), ("zoë@x", notebook_of_learner())]
+    )
     head, first, second = rows(moodle_csv(results, points_of(results), STEM))
     assert head == ["Username", STEM, f"{STEM} (feedback)"]
     assert first[:2] == ["ada", "2.5"]
@@ -259,7 +313,14 @@ def test_who_came_in_a_platforms_zip_is_known_by_its_number():
     notebook = notebook_of_learner(0.5)
     notebook["metadata"]["autograder"]["known_as"] = "canvas 101"
     results = results_of(STEM, [("lovelaceada_101", notebook)])
-    assert rows(canvas_csv(results, points_of(results), STEM))[2] == ["lovelaceada_101", "101", "", "", "", "5"]
+    assert rows(canvas_csv(results, points_of(results), STEM))[2] == [
+        "lovelaceada_101",
+        "101",
+        "",
+        "",
+        "",
+        "5",
+    ]
     notebook["metadata"]["autograder"]["known_as"] = "moodle 101"
     results = results_of(STEM, [("Ada Lovelace_101", notebook)])
     assert rows(moodle_csv(results, points_of(results), STEM)) == [
@@ -268,7 +329,8 @@ def test_who_came_in_a_platforms_zip_is_known_by_its_number():
     ]
 
 
-# --- from and to the disk ------------------------------------------------------------------------------------------------
+# --- from and to the disk
+# ------------------------------------------------------------------------------------------------
 
 
 def put(folder, learner, content):
@@ -287,8 +349,13 @@ def test_what_is_read_is_what_was_graded(tmp_path):
     ((learner, read),) = read_graded(STEM, tmp_path)
     assert [each["source"] for each in read["cells"]] == [each.source for each in notebook.cells]
     assert read["cells"][notebook.cells.index(cell)]["outputs"] == cell.outputs
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", read["metadata"]["autograder"]["graded"])
-    assert [flag.kind for flag in results_of(STEM, [(learner, read)])[0].flags] == ["looks", "reference"]
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", read["metadata"]["autograder"]["graded"]
+    )
+    assert [flag.kind for flag in results_of(STEM, [(learner, read)])[0].flags] == [
+        "looks",
+        "reference",
+    ]
 
 
 def test_what_is_no_graded_notebook_is_skipped_with_a_remark(tmp_path):
@@ -313,15 +380,25 @@ def test_a_report_is_written_whole_and_its_links_lead_home(tmp_path):
     for name in names:
         put(graded, name, notebook_of_learner())
     paths = write_report(STEM, read_graded(STEM, graded), tmp_path / "reports", graded, feedback)
-    assert [path.name for path in paths] == ["report.html", "scores.csv", "canvas.csv", "moodle.csv"]
-    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(path.name for path in paths)
+    assert [path.name for path in paths] == [
+        "report.html",
+        "scores.csv",
+        "canvas.csv",
+        "moodle.csv",
+    ]
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(
+        path.name for path in paths
+    )
     links = [unquote(link) for link in Seen(paths[0].read_text(encoding="utf-8")).links]
     reached = {os.path.normpath(paths[0].parent / link) for link in links}
     for name in names:
         assert str(graded / name / STEM / f"{STEM}.ipynb") in reached
         assert str(feedback / name / STEM / f"{STEM}.html") in reached
     raw = Seen(paths[0].read_text(encoding="utf-8")).links
-    assert all(link.startswith((".", "#")) or link in ("scores.csv", "canvas.csv", "moodle.csv") for link in raw)
+    assert all(
+        link.startswith((".", "#")) or link in ("scores.csv", "canvas.csv", "moodle.csv")
+        for link in raw
+    )
     assert not any("?" in link or "#" in link[1:] for link in raw)
     assert stat.S_IMODE(paths[0].stat().st_mode) & 0o600 == 0o600
 
@@ -330,7 +407,9 @@ def test_a_report_that_fails_halfway_leaves_the_old_one(tmp_path, monkeypatch):
     graded = [("ada", notebook_of_learner())]
     paths = write_report(STEM, graded, tmp_path)
     before = {path: path.read_bytes() for path in paths}
-    monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("the disk is full")))
+    monkeypatch.setattr(
+        os, "replace", lambda *paths: (_ for _ in ()).throw(OSError("the disk is full"))
+    )
     with pytest.raises(OSError, match="full"):
         write_report(STEM, [("bruno", notebook_of_learner())], tmp_path)
     assert {path: path.read_bytes() for path in paths[0].parent.iterdir()} == before
@@ -342,16 +421,21 @@ def test_the_same_class_gives_the_same_bytes(tmp_path):
     assert [path.read_bytes() for path in write_report(STEM, graded, tmp_path / "two")] == first
 
 
-# --- feedback ------------------------------------------------------------------------------------------------------------
+# --- feedback
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_feedback_has_scores_comments_and_code_without_a_database():
     stub = next(
-        cell.source for cell in RELEASED.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax"
+        cell.source
+        for cell in RELEASED.cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax"
     )
     cells = [*solution_sources(STEM).items()]
     cells[0] = ("softmax", stub)
-    notebook = notebook_of_learner({"softmax": 0}, cells, case={"passed": False, "message": "look at <axis>"})
+    notebook = notebook_of_learner(
+        {"softmax": 0}, cells, case={"passed": False, "message": "look at <axis>"}
+    )
     before = json.dumps(notebook)
     page = feedback_page("ada", STEM, notebook)
     text = re.sub(r"\s+", " ", Seen(page).text)
@@ -372,13 +456,17 @@ def test_feedback_on_what_could_not_be_read_says_only_that():
 @pytest.mark.parametrize("text", NASTY)
 def test_feedback_shows_what_a_learner_wrote_as_text(text):
     shown = text.encode("utf-8", "replace").decode()
-    notebook = notebook_of_learner(0, [("softmax", shown)], case={"passed": False, "message": shown})
+    notebook = notebook_of_learner(
+        0, [("softmax", shown)], case={"passed": False, "message": shown}
+    )
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == "softmax":
             cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": shown}]
     page = feedback_page(text, STEM, notebook)
     plain = feedback_page(
-        "ada", STEM, notebook_of_learner(0, [("softmax", "x")], case={"passed": False, "message": "x"})
+        "ada",
+        STEM,
+        notebook_of_learner(0, [("softmax", "x")], case={"passed": False, "message": "x"}),
     )
     assert set(Seen(page).tags) <= {*Seen(plain).tags, "details", "summary"}
     assert Seen(page).attributes <= Seen(plain).attributes

@@ -40,21 +40,36 @@ def leaving(scores, axis=-1):
     [
         (stub, "softmax is still the stub; replace `raise NotImplementedError` with your code."),
         (lambda scores, axis=-1: None, "it returned None; is a `return` missing?"),
-        (lambda scores, axis=-1: scores.tolist(), "the result is a list of 3, but should be a NumPy array of float64."),
-        (lambda scores, axis=-1: {1}, "the result is a value of type set, but should be a NumPy array of float64."),
+        (
+            lambda scores, axis=-1: scores.tolist(),
+            "the result is a list of 3, but should be a NumPy array of float64.",
+        ),
+        (
+            lambda scores, axis=-1: {1},
+            "the result is a value of type set, but should be a NumPy array of float64.",
+        ),
         (
             lambda scores, axis=-1: scores.astype(complex),
-            "the result is a NumPy array of dtype complex128, but should be a NumPy array of float64.",
+            (
+                "the result is a NumPy array of dtype complex128, but should be a NumPy array of"
+                " float64."
+            ),
         ),
         (lambda scores, axis=-1: scores[:-1], "the result has shape (2,), but should have (3,)."),
-        (lambda scores, axis=-1: scores.astype(np.float32), "the result has dtype float32, but should have float64."),
+        (
+            lambda scores, axis=-1: scores.astype(np.float32),
+            "the result has dtype float32, but should have float64.",
+        ),
         (lambda scores, axis=-1: scores * np.nan, "the result is nan in 3 of 3 places."),
         (lambda scores, axis=-1: scores + np.inf, "the result is infinite in 3 of 3 places."),
         (lambda scores, axis=-1: scores * 0 + 1 / 3, "but should be"),
         (lambda scores, axis=-1: 2 * softmax(scores, axis), "result[:] sums to 2."),
         (
             with_two_arguments_more,
-            "softmax takes (scores, axis, third, fourth), and is called with (scores); keep the stub's first line.",
+            (
+                "softmax takes (scores, axis, third, fourth), and is called with (scores); keep the"
+                " stub's first line."
+            ),
         ),
         (broken, "it raised a ValueError: matmul"),
         (leaving, "it raised a SystemExit."),
@@ -69,13 +84,17 @@ def test_each_way_to_be_wrong_has_a_sentence(implementation, sentence):
 
 
 def test_a_missing_part_of_a_pair_is_named():
-    message = first_message("scaled_dot_product_attention", lambda *inputs: scaled_dot_product_attention(*inputs)[0])
+    message = first_message(
+        "scaled_dot_product_attention", lambda *inputs: scaled_dot_product_attention(*inputs)[0]
+    )
     assert "should return (output, weights)" in message
 
 
 def test_a_function_that_refuses_nothing_is_told_what_to_raise():
     right = EXERCISES["one_hot"].reference
-    message = first_message("one_hot", lambda token_ids, vocab_size: right(np.abs(token_ids) % vocab_size, vocab_size))
+    message = first_message(
+        "one_hot", lambda token_ids, vocab_size: right(np.abs(token_ids) % vocab_size, vocab_size)
+    )
     assert "should raise a ValueError" in message
 
 
@@ -99,14 +118,23 @@ def test_a_slice_that_is_not_standardised_is_named_with_its_mean_or_variance():
     slices = np.array([[[-1.0, 1.0], [1.0, -1.0]]])
     assert standardised({}, {"the result": slices}) is None
     found = standardised({}, {"the result": np.add(slices, [[0], [0.5]])})
-    assert found == "along the last axis, the result should have the mean 0, but that of result[0, 1, :] is 0.5"
+    assert (
+        found
+        == "along the last axis, the result should have the mean 0, but that of result[0, 1, :]"
+        " is 0.5"
+    )
     found = standardised({}, {"the result": slices * [[0.5], [1]]})
-    assert found == "along the last axis, the result should have the variance 1, but that of result[0, 0, :] is 0.25"
+    assert (
+        found
+        == "along the last axis, the result should have the variance 1, but that of result[0, 0, :]"
+        " is 0.25"
+    )
 
 
 def test_hidden_numbers_stay_hidden():
     for verdict in judged(
-        EXERCISES["softmax"].prepare(b"secret", visible=False), lambda scores, axis=-1: scores * 0 + 0.2
+        EXERCISES["softmax"].prepare(b"secret", visible=False),
+        lambda scores, axis=-1: scores * 0 + 0.2,
     ):
         assert "scores of shape" in verdict.message or verdict.passed
         assert "but should be" not in verdict.message
@@ -122,8 +150,8 @@ def test_the_line_of_the_learners_own_code_is_told():
     exec(compile(source, name, "exec"), namespace)
     message = first_message("softmax", namespace["softmax"])
     assert (
-        "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return scores / missing`"
-        in message
+        "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return"
+        " scores / missing`" in message
     )
 
 
@@ -158,9 +186,11 @@ def strange_value(rng, depth=0):
     if depth > 2 or rng.random() < 0.6:
         return simple[rng.integers(len(simple))]
     inner = [strange_value(rng, depth + 1) for _ in range(rng.integers(4))]
-    return [inner, tuple(inner), dict(zip(["type", "bases", "message", "line", 5], inner, strict=False))][
-        rng.integers(3)
-    ]
+    return [
+        inner,
+        tuple(inner),
+        dict(zip(["type", "bases", "message", "line", 5], inner, strict=False)),
+    ][rng.integers(3)]
 
 
 @pytest.mark.parametrize("rounds", [30, pytest.param(300, marks=pytest.mark.long)])
@@ -171,7 +201,11 @@ def test_no_observation_stops_the_judge(exercise, rounds):
     keys = ["result", "raised", "changed", "unfit", "else"]
     for _ in range(rounds):
         observations = [
-            {keys[rng.integers(5)]: strange_value(rng)} if rng.random() < 0.9 else strange_value(rng)
+            (
+                {keys[rng.integers(5)]: strange_value(rng)}
+                if rng.random() < 0.9
+                else strange_value(rng)
+            )
             for _ in prepared.cases
         ]
         for verdict in judge(prepared, observations):
@@ -183,7 +217,10 @@ def test_no_observation_stops_the_judge(exercise, rounds):
     ("suspects", "words"),
     [
         (["softmax"], "It calls softmax, which fails a check of its own: look there first."),
-        (["one", "other"], "It calls one and other, which fail checks of their own: look there first."),
+        (
+            ["one", "other"],
+            "It calls one and other, which fail checks of their own: look there first.",
+        ),
     ],
 )
 def test_what_it_calls_and_fails_itself_is_named(suspects, words):
@@ -194,11 +231,16 @@ def test_what_it_calls_and_fails_itself_is_named(suspects, words):
 
 def test_a_number_may_be_one_of_numpys_and_no_tensor():
     training = load_exercises("ch09_training")
-    rate, search = (training[name].prepare(PUBLIC_SEED, True) for name in ("noam_rate", "beam_search"))
+    rate, search = (
+        training[name].prepare(PUBLIC_SEED, True) for name in ("noam_rate", "beam_search")
+    )
     right = training["noam_rate"].reference
     assert all(verdict.passed for verdict in judged(rate, lambda *told: np.float64(right(*told))))
     message = judged(rate, lambda *told: torch.tensor(right(*told)))[0].message
-    assert "the result is a torch tensor of float32 and shape (), but should be a Python number." in message
+    assert (
+        "the result is a torch tensor of float32 and shape (), but should be a Python number."
+        in message
+    )
     message = judged(search, lambda *told: [torch.tensor(4)])[0].message
     assert "the result is [a torch tensor of int64 and shape ()], but should be [" in message
 

@@ -1,4 +1,6 @@
-"""`check(...)` on the learner's machine: at once, without the reference, and without a traceback of ours."""
+"""`check(...)` on the learner's machine: at once, without the reference, and without a traceback of
+ours.
+"""
 
 import re
 import subprocess
@@ -25,7 +27,9 @@ from autograder import check
 
 
 def output_of(code):
-    ran = subprocess.run([sys.executable, "-c", WITHOUT_ANSWERS + code], cwd=ROOT, capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ANSWERS + code], cwd=ROOT, capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stdout + ran.stderr
     return ran.stdout
@@ -45,7 +49,8 @@ def test_a_right_answer_is_one_green_line():
 
 def test_a_wrong_answer_is_one_message_with_its_hint():
     text = output_of(
-        RIGHT.replace("scores - scores.max(axis=axis, keepdims=True)", "scores") + "print(repr(check('softmax')))"
+        RIGHT.replace("scores - scores.max(axis=axis, keepdims=True)", "scores")
+        + "print(repr(check('softmax')))"
     )
     assert "✗ scores around 1000 do not overflow" in text
     assert "softmax(scores=[1" in text
@@ -68,12 +73,16 @@ check('scaled_dot_product_attention')
 
 
 def test_a_loop_that_never_ends_is_stopped_and_told():
-    text = output_of("def softmax(scores, axis=-1):\n    while True:\n        pass\ncheck('softmax')")
+    text = output_of(
+        "def softmax(scores, axis=-1):\n    while True:\n        pass\ncheck('softmax')"
+    )
     assert "did not finish within 3 s" in text
 
 
 def test_the_arguments_of_a_failed_case_can_be_had():
-    text = output_of("def softmax(scores, axis=-1):\n    return scores\nprint(check('softmax').inputs)")
+    text = output_of(
+        "def softmax(scores, axis=-1):\n    return scores\nprint(check('softmax').inputs)"
+    )
     assert "{'scores': array([" in text
 
 
@@ -81,7 +90,9 @@ def test_a_stub_an_absent_function_and_an_unknown_name_are_told_apart():
     stub = "def softmax(scores, axis=-1):\n    raise NotImplementedError\n"
     assert "softmax is still the stub" in output_of(stub + "check('softmax')")
     assert "softmax is not defined yet" in output_of("check('softmax')")
-    assert "there is no exercise 'sofmax'; there are: build_vocabulary" in output_of("check('sofmax')")
+    assert "there is no exercise 'sofmax'; there are: build_vocabulary" in output_of(
+        "check('sofmax')"
+    )
 
 
 def test_the_hidden_cell_runs_nothing_and_earns_nothing():
@@ -124,13 +135,19 @@ def test_grading_ones_own_work_prints_scores_and_hints(tmp_path, monkeypatch, ca
 
 def test_grading_what_is_not_there_names_the_command(tmp_path):
     ran = subprocess.run(
-        [sys.executable, "-m", "autograder", "grade-work", "ch77_none"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "autograder", "grade-work", "ch77_none"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 2
     assert "there is no chapter 'ch77_none'; there are: ch01_embeddings" in ran.stderr
     if not WORK.exists():
         ran = subprocess.run(
-            [sys.executable, "-m", "autograder", "grade-work"], cwd=ROOT, capture_output=True, text=True
+            [sys.executable, "-m", "autograder", "grade-work"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         )
         assert ran.returncode == 2
         assert "`make lab`" in ran.stderr

@@ -1,4 +1,6 @@
-"""The probes note what they say, of functions on tensors and of modules; and the judge puts it into words."""
+"""The probes note what they say, of functions on tensors and of modules; and the judge puts it into
+words.
+"""
 
 from dataclasses import replace
 
@@ -39,7 +41,9 @@ class Scale(nn.Module):
 def scale_case(dropout=0.0, dtype=torch.float64, **parts):
     def inputs(rng):
         x = draw.normal(rng, 2, 3, 4, dtype=dtype)
-        return draw.module_case(rng, Scale, {"d_model": 4, "dropout": dropout}, {"x": x}, dtype, **parts)
+        return draw.module_case(
+            rng, Scale, {"d_model": 4, "dropout": dropout}, {"x": x}, dtype, **parts
+        )
 
     return inputs
 
@@ -61,14 +65,20 @@ SCALE = Exercise(
         Case("views", scale_case(), probe=returned_for_views),
         Case("only the changed position moves", first_change, probe=moved),
         Case("dropout in train mode", scale_case(dropout=0.25, train=True), probe=extremes),
-        Case("a new one", lambda rng: {"constructor": {"d_model": 3}, "shown": ["weight"]}, probe=at_the_start),
+        Case(
+            "a new one",
+            lambda rng: {"constructor": {"d_model": 3}, "shown": ["weight"]},
+            probe=at_the_start,
+        ),
     ),
     misconceptions=(),
 )
 
 
 def messages(implementation):
-    return {v.title: v.message for v in judged(SCALE.prepare(b"any"), implementation) if not v.passed}
+    return {
+        v.title: v.message for v in judged(SCALE.prepare(b"any"), implementation) if not v.passed
+    }
 
 
 def scale_with(forward=Scale.forward, **members):
@@ -132,8 +142,12 @@ def test_each_way_to_be_wrong_has_a_sentence(implementation, title, sentence):
 
 def test_a_call_of_a_module_reads_as_one_would_write_it():
     told = messages(scale_with(lambda self, x: x + 1))
-    assert told["scales"].startswith("Scale(d_model=4, dropout=0.0)(float64 x of shape (2, 3, 4)): ")
-    assert told["dropout in train mode"].startswith("Scale(d_model=4, dropout=0.25).train()(float64 x of shape")
+    assert told["scales"].startswith(
+        "Scale(d_model=4, dropout=0.0)(float64 x of shape (2, 3, 4)): "
+    )
+    assert told["dropout in train mode"].startswith(
+        "Scale(d_model=4, dropout=0.25).train()(float64 x of shape"
+    )
 
 
 def test_a_stub_inside_another_class_is_named():
@@ -157,27 +171,44 @@ class Scale(nn.Module):
 
 
 def test_tensors_cross_with_their_dtype():
-    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool):
+    for dtype in (
+        torch.float64,
+        torch.float32,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.bool,
+    ):
         tensor = torch.tensor([[0.1, -2.5, float("inf")]]).to(dtype)
         told = decode(encode(plain({"x": tensor})))["x"]
         assert isinstance(told, Tensor)
         assert f"torch.{told.dtype}" == str(dtype)
         assert np.array_equal(
-            told.values, tensor.to(torch.float64 if dtype == torch.float64 else torch.float32).numpy()
+            told.values,
+            tensor.to(torch.float64 if dtype == torch.float64 else torch.float32).numpy(),
         )
 
 
 def test_gradients_reach_every_floating_argument():
     rng = np.random.default_rng(0)
-    inputs = {name: plain(draw.normal(rng, 3, 4, dtype=torch.float64)) for name in ("query", "key", "value")}
+    inputs = {
+        name: plain(draw.normal(rng, 3, 4, dtype=torch.float64))
+        for name in ("query", "key", "value")
+    }
     inputs["mask"] = plain(draw.mask(rng, 3, 3))
     noted = observe("gradients", masked_attention, inputs)["noted"]
-    assert list(noted) == [f"the gradient with respect to {name}" for name in ("query", "key", "value")]
-    assert all(np.isfinite(gradient.values).all() and gradient.values.any() for gradient in noted.values())
+    assert list(noted) == [
+        f"the gradient with respect to {name}" for name in ("query", "key", "value")
+    ]
+    assert all(
+        np.isfinite(gradient.values).all() and gradient.values.any() for gradient in noted.values()
+    )
 
 
 def reading_numbers(token_ids):
-    return torch.tensor([[word != 0 for word in row] for row in token_ids.tolist()], device=token_ids.device)
+    return torch.tensor(
+        [[word != 0 for word in row] for row in token_ids.tolist()], device=token_ids.device
+    )
 
 
 def forgetting_the_device(token_ids):
@@ -188,9 +219,13 @@ def forgetting_the_device(token_ids):
 def test_a_result_on_the_device_of_its_arguments_is_told_from_another(kept):
     inputs = {"token_ids": plain(torch.tensor([[4, 5, 0]]))}
     assert observe("device_kept", kept, inputs) == {"noted": {"the device of the result": "meta"}}
-    mixing = observe("device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3), inputs)
+    mixing = observe(
+        "device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3), inputs
+    )
     assert mixing["raised"]["type"] == "RuntimeError"
-    fixed = observe("device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3, "cpu"), inputs)
+    fixed = observe(
+        "device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3, "cpu"), inputs
+    )
     assert fixed["raised"]["type"] == "RuntimeError"
     forgetting = observe("device_kept", forgetting_the_device, inputs)
     assert forgetting == {"noted": {"the device of the result": "cpu"}}
@@ -198,21 +233,29 @@ def test_a_result_on_the_device_of_its_arguments_is_told_from_another(kept):
 
 def test_a_device_that_is_asked_for_is_told_from_another():
     inputs = {"seq_len": 3, "device": "meta"}
-    assert observe("device_kept", causal_mask, inputs) == {"noted": {"the device of the result": "meta"}}
+    assert observe("device_kept", causal_mask, inputs) == {
+        "noted": {"the device of the result": "meta"}
+    }
     for elsewhere in (None, "cpu"):
         ignoring = observe(
-            "device_kept", lambda seq_len, device=None, fixed=elsewhere: causal_mask(seq_len, fixed), inputs
+            "device_kept",
+            lambda seq_len, device=None, fixed=elsewhere: causal_mask(seq_len, fixed),
+            inputs,
         )
         assert ignoring == {"noted": {"the device of the result": "cpu"}}
 
 
 def decoding_case(script, train, **arguments):
     src = torch.arange(4, 4 + len(script))[:, None].repeat(1, 3)
-    return plain({"model": {"script": torch.tensor(script), "train": train}, "src": src, **arguments})
+    return plain(
+        {"model": {"script": torch.tensor(script), "train": train}, "src": src, **arguments}
+    )
 
 
 def test_a_scripted_model_writes_its_script():
-    told = observe("decoded", greedy_decode, decoding_case([[7, 5, 2, 6], [4, 2, 3, 3]], train=True))
+    told = observe(
+        "decoded", greedy_decode, decoding_case([[7, 5, 2, 6], [4, 2, 3, 3]], train=True)
+    )
     assert told["result"].values.tolist() == [[1, 7, 5, 2], [1, 4, 2, 0]]
     assert list(told["noted"].values()) == [True, 0, 0]
     told = observe("decoded", greedy_decode, decoding_case([[7, 5, 6, 2]], train=False, max_len=3))
@@ -235,7 +278,9 @@ def test_a_scripted_model_notices_how_it_is_used():
         lambda model, src: model(src, torch.tensor([[1, 9, 5]])).argmax(-1),
         decoding_case([[7, 5, 2]], False),
     )
-    assert told["result"].values.tolist() == [[7, 8, 8]]  # after a wrong prefix, a word that is in no script
+    assert told["result"].values.tolist() == [
+        [7, 8, 8]
+    ]  # after a wrong prefix, a word that is in no script
 
 
 def test_draws_are_what_they_say():
@@ -252,15 +297,21 @@ def test_a_reference_whose_modules_are_kept_answers_as_a_new_one_does():
     for seed in (*seeds, *seeds[::-1]):  # in an order in which every module is used again
         kept = exercise.prepare(seed)
         new = replace(exercise).prepare(seed)  # has made no module yet
-        assert encode([case.expected for case in kept.cases]) == encode([case.expected for case in new.cases])
+        assert encode([case.expected for case in kept.cases]) == encode(
+            [case.expected for case in new.cases]
+        )
 
 
 def searching_case(table, **arguments):
-    return plain({"step_log_probs": {"stand_in": "table", "table": torch.tensor(table)}, **arguments})
+    return plain(
+        {"step_log_probs": {"stand_in": "table", "table": torch.tensor(table)}, **arguments}
+    )
 
 
 def test_a_table_is_read_by_prefix():
-    log_probs = [[[0.0, -9.0, -5.0, -1.0], [-3.0, -9.0, -1.0, -2.0]]]  # after an even number, and after an odd one
+    log_probs = [
+        [[0.0, -9.0, -5.0, -1.0], [-3.0, -9.0, -1.0, -2.0]]
+    ]  # after an even number, and after an odd one
 
     def follow_the_likeliest(step_log_probs, bos_id):
         ids = [bos_id]
@@ -268,9 +319,15 @@ def test_a_table_is_read_by_prefix():
             ids.append(int(step_log_probs(torch.tensor([ids]))[0].argmax()))
         return np.array(ids[1:]).tolist()
 
-    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=1)) == {"result": [2]}
-    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=0)) == {"result": [0, 0, 0, 0]}
-    told = observe("searched_among_equals", follow_the_likeliest, searching_case(log_probs, bos_id=0))["noted"]
+    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=1)) == {
+        "result": [2]
+    }
+    assert observe("searched", follow_the_likeliest, searching_case(log_probs, bos_id=0)) == {
+        "result": [0, 0, 0, 0]
+    }
+    told = observe(
+        "searched_among_equals", follow_the_likeliest, searching_case(log_probs, bos_id=0)
+    )["noted"]
     assert list(told.values()) == [4, 0.0, -5.0]
     told = observe("searched_among_equals", lambda *_: torch.tensor([1]), searching_case(log_probs))
     assert told == {"unfit": "returns a torch tensor of int64 and shape (1,), not a list of ids"}
@@ -286,18 +343,29 @@ def test_a_table_is_read_by_prefix():
     ],
 )
 def test_a_table_says_how_it_wants_to_be_asked(prefixes, sentence):
-    told = observe("searched", lambda step_log_probs: step_log_probs(prefixes), searching_case([[[0.0, 0.0]]]))
+    told = observe(
+        "searched", lambda step_log_probs: step_log_probs(prefixes), searching_case([[[0.0, 0.0]]])
+    )
     assert sentence in told["raised"]["message"]
 
 
 def training_case(dtype=torch.float64, **parts):
     rng = np.random.default_rng(0)
     shapes = {"src_embedding": (6, 2), "tgt_embedding": (5, 2), "generator": (5, 2)}
-    weights = {f"{name}.weight": draw.normal(rng, *shape, dtype=dtype) for name, shape in shapes.items()}
+    weights = {
+        f"{name}.weight": draw.normal(rng, *shape, dtype=dtype) for name, shape in shapes.items()
+    }
     weights["generator.bias"] = draw.normal(rng, 5, dtype=dtype)
     optimizer = {"stand_in": "optimizer", "name": "SGD", "lr": 0.5}
     model = {"stand_in": "translator", "weights": weights, **parts}
-    return plain({"model": model, "optimizer": optimizer, "src": torch.tensor([[4, 5]]), "tgt": torch.tensor([[1, 4]])})
+    return plain(
+        {
+            "model": model,
+            "optimizer": optimizer,
+            "src": torch.tensor([[4, 5]]),
+            "tgt": torch.tensor([[1, 4]]),
+        }
+    )
 
 
 def test_an_update_is_noted_as_what_it_changes():

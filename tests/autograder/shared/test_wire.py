@@ -1,4 +1,6 @@
-"""What crosses between grader and learner: everything comes back as it went, and nothing that anybody writes can hurt."""
+"""What crosses between grader and learner: everything comes back as it went, and nothing that
+anybody writes can hurt.
+"""
 
 import json
 

@@ -17,8 +17,12 @@ from tests.solutions.translator.test_translator import SIZE, toy_pairs
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    settings = Settings(tokens=200, steps=120, warmup=20, learning_rate=3e-3, look_every=120, smoothing=0.0)
-    prepare(folder, toy_pairs(300), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.1), settings).run()
+    settings = Settings(
+        tokens=200, steps=120, warmup=20, learning_rate=3e-3, look_every=120, smoothing=0.0
+    )
+    prepare(
+        folder, toy_pairs(300), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.1), settings
+    ).run()
     return FinishedRun(folder, "cpu")
 
 
@@ -40,14 +44,18 @@ def test_the_exported_model_writes_the_same_words(run, exported):
 def test_the_exported_model_looks_where_the_model_looks(run, exported):
     source = run.source.encode(["red cat two dog"])[0]
     written, looks = Exported(exported).translate(source)
-    expected = cross_attention(run.plain_model(), source, written)  # (layers, heads, written + 1, src_len)
+    expected = cross_attention(
+        run.plain_model(), source, written
+    )  # (layers, heads, written + 1, src_len)
     np.testing.assert_allclose(np.stack(looks, axis=2), expected, atol=1e-5)
 
 
 def test_the_words_stand_at_their_ids(run, exported):
     words = json.loads((exported / WORDS).read_text(encoding="utf-8"))
     assert words["source"][:4] == ["<pad>", "<bos>", "<eos>", "<unk>"]
-    assert [words["source"].index(word) for word in ("red", "cat")] == run.source.encode(["red cat"])[0]
+    assert [words["source"].index(word) for word in ("red", "cat")] == run.source.encode(
+        ["red cat"]
+    )[0]
     assert len(words["target"]) == run.target.vocab_size
 
 

@@ -1,4 +1,6 @@
-"""The corpus: what the splits promise, Italian checked by rules that do not come from the generator, and sentences written by hand."""
+"""The corpus: what the splits promise, Italian checked by rules that do not come from the
+generator, and sentences written by hand.
+"""
 
 import itertools
 import random
@@ -34,7 +36,9 @@ ALL = [pair for pairs in SPLITS.values() for pair in pairs]
 def test_the_same_seed_gives_the_same_corpus_and_another_another():
     assert corpus.splits() == SPLITS
     other = corpus.splits(seed=1)
-    assert {key: len(pairs) for key, pairs in other.items()} == {key: len(pairs) for key, pairs in SPLITS.items()}
+    assert {key: len(pairs) for key, pairs in other.items()} == {
+        key: len(pairs) for key, pairs in SPLITS.items()
+    }
     assert other["random"] != SPLITS["random"]
     assert corpus.kept_back_pairs(1) != corpus.kept_back_pairs(0)
 
@@ -82,13 +86,17 @@ def test_long_sentences_are_longer_than_those_of_training():
 
 # ---- held-out pairs, found in the text ----
 
-NOUN_OF = {form.replace(" ", "_"): noun.name for noun in NOUNS.values() for form in noun.english if form}
+NOUN_OF = {
+    form.replace(" ", "_"): noun.name for noun in NOUNS.values() for form in noun.english if form
+}
 ADJECTIVE_OF = dict.fromkeys(ADJECTIVES) | {name: name for name in ADJECTIVES} | corpus.COMPARATIVES
 BETWEEN = {"is", "are", "was", "were", "will", "be", "not", "always", "often", "never"}
 
 
 def described(english):
-    """Return the (noun, adjective, role) triples that a plain reading of an English sentence finds."""
+    """Return the (noun, adjective, role) triples that a plain reading of an English sentence
+    finds.
+    """
     read = corpus.words(english.replace("ice cream", "ice_cream"))
     found = set()
     for place, word in enumerate(read):
@@ -108,7 +116,10 @@ def test_pairs_that_are_kept_back_meet_in_combinations_alone():
     seen = {triple for pair in TRAIN + SPLITS["validation"] for triple in described(pair[0])}
     assert len(seen) > 5000
     assert not {triple[:2] for triple in seen} & kept_back
-    nouns, adjectives = {(noun, role) for noun, _, role in seen}, {(adjective, role) for _, adjective, role in seen}
+    nouns, adjectives = (
+        {(noun, role) for noun, _, role in seen},
+        {(adjective, role) for _, adjective, role in seen},
+    )
     for english, _ in SPLITS["combinations"]:
         new = {triple for triple in described(english) if triple[:2] in kept_back}
         assert new, english
@@ -120,18 +131,34 @@ HELPERS = {"do", "does", "did", "will", "can", "must", "is", "are", "was", "were
 
 
 def kept_back_structures(english):
-    """Return which structures of the split "structures" a plain reading of an English sentence finds."""
+    """Return which structures of the split "structures" a plain reading of an English sentence
+    finds.
+    """
     read = corpus.words(english)
     asked = read[-1] == "?" and read[0] in HELPERS | {"why", "where", "when", "what", "how"}
-    said = [place for place in range(1, len(read)) if read[place] == "that" and read[place - 1] in {"say", "know"}]
-    inner = said[0] if said else len(read)  # in "does he say that the cat does not sleep?" the question is not negated
-    owned = [place for place, word in enumerate(read) if word == "s" and read[place - 1].endswith("'")]
+    said = [
+        place
+        for place in range(1, len(read))
+        if read[place] == "that" and read[place - 1] in {"say", "know"}
+    ]
+    inner = (
+        said[0] if said else len(read)
+    )  # in "does he say that the cat does not sleep?" the question is not negated
+    owned = [
+        place for place, word in enumerate(read) if word == "s" and read[place - 1].endswith("'")
+    ]
     return {
         "negative question": asked and "not" in read[:inner],
-        "two adjectives": any(one in ADJECTIVES and two in ADJECTIVES for one, two in itertools.pairwise(read)),
+        "two adjectives": any(
+            one in ADJECTIVES and two in ADJECTIVES for one, two in itertools.pairwise(read)
+        ),
         "two owners": any(place + 2 in owned for place in owned),
-        "relative clause": any(read[place + 1] == "that" and word in NOUN_OF for place, word in enumerate(read[:-2])),
-        "two subjects": any(two_subjects(read, place) for place, word in enumerate(read) if word == "and"),
+        "relative clause": any(
+            read[place + 1] == "that" and word in NOUN_OF for place, word in enumerate(read[:-2])
+        ),
+        "two subjects": any(
+            two_subjects(read, place) for place, word in enumerate(read) if word == "and"
+        ),
     }
 
 
@@ -139,7 +166,9 @@ NO_NOUNS = {"i", "you", "he", "she", "we", "they", *NAMES}
 
 
 def two_subjects(read, place):
-    """Return whether "and" joins the first words of a sentence with another noun, and not two clauses."""
+    """Return whether "and" joins the first words of a sentence with another noun, and not two
+    clauses.
+    """
     front = read[:place]
     return not any(word in FINITE for word in front) and not NO_NOUNS & set(front)
 
@@ -171,7 +200,15 @@ FEATURES = {  # article: gender and plural; what may follow
 MELTED = {
     start + end: article
     for start in ("de", "a", "da", "ne", "su")
-    for end, article in {"l": "il", "llo": "lo", "ll'": "l'", "i": "i", "gli": "gli", "lla": "la", "lle": "le"}.items()
+    for end, article in {
+        "l": "il",
+        "llo": "lo",
+        "ll'": "l'",
+        "i": "i",
+        "gli": "gli",
+        "lla": "la",
+        "lle": "le",
+    }.items()
 }
 POSSESSIVE_FORMS = {
     **{stem + "o": ("m", False) for stem in ("mi", "tu", "su", "nostr")},
@@ -209,11 +246,20 @@ for one in NOUNS.values():
     for is_plural in (False, True):
         if one.italian[is_plural]:
             NOUN_FEATURES[one.italian[is_plural]].add((one.gender[is_plural], is_plural))
-FOUR_ENDINGS = [one.italian["m", False] for one in ADJECTIVES.values() if one.italian["m", False].endswith("o")]
-TWO_ENDINGS = [one.italian["m", False] for one in ADJECTIVES.values() if one.italian["m", False].endswith("e")]
+FOUR_ENDINGS = [
+    one.italian["m", False] for one in ADJECTIVES.values() if one.italian["m", False].endswith("o")
+]
+TWO_ENDINGS = [
+    one.italian["m", False] for one in ADJECTIVES.values() if one.italian["m", False].endswith("e")
+]
 DESCRIBING = defaultdict(set)
 for word in FOUR_ENDINGS:  # an ending says all: -o, -a, -i, -e
-    for ending, feature in {"o": ("m", False), "a": ("f", False), "i": ("m", True), "e": ("f", True)}.items():
+    for ending, feature in {
+        "o": ("m", False),
+        "a": ("f", False),
+        "i": ("m", True),
+        "e": ("f", True),
+    }.items():
         for stem in {word[:-1], word[:-1] + "h", word[:-2] if word.endswith("io") else word[:-1]}:
             DESCRIBING[stem + ending].add(feature)
 for word in TWO_ENDINGS:
@@ -238,7 +284,12 @@ THIRD = {
 }
 WENT = defaultdict(set)
 for stem in ("andat", "venut", "partit", "entrat", "uscit", "tornat", "arrivat", "rimast", "cadut"):
-    for ending, feature in {"o": ("m", False), "a": ("f", False), "i": ("m", True), "e": ("f", True)}.items():
+    for ending, feature in {
+        "o": ("m", False),
+        "a": ("f", False),
+        "i": ("m", True),
+        "e": ("f", True),
+    }.items():
         WENT[stem + ending].add(feature)
 
 
@@ -246,13 +297,19 @@ def sound(word):
     """Return how a word begins, for the words before it."""
     if word[0] in VOWELS:
         return "vowel"
-    if word[0] in "zyx" or word.startswith(("gn", "ps", "pn")) or (word[0] == "s" and word[1] not in VOWELS):
+    if (
+        word[0] in "zyx"
+        or word.startswith(("gn", "ps", "pn"))
+        or (word[0] == "s" and word[1] not in VOWELS)
+    ):
         return "hard"
     return "plain"
 
 
 def noun_group(read, place):
-    """Return the place of the noun that an article or the like at a place belongs to, or None where it is no article."""
+    """Return the place of the noun that an article or the like at a place belongs to, or None where
+    it is no article.
+    """
     for ahead in range(place + 1, min(place + 5, len(read))):
         if read[ahead] in NOUN_FEATURES:
             return ahead
@@ -279,7 +336,15 @@ def mistakes(italian):
 
 def marked_pair(word, following):
     """Return what is wrong about two neighbours."""
-    bare = word in {"di", "a", "da", "in", "su"} and following in {"il", "lo", "l'", "i", "gli", "la", "le"}
+    bare = word in {"di", "a", "da", "in", "su"} and following in {
+        "il",
+        "lo",
+        "l'",
+        "i",
+        "gli",
+        "la",
+        "le",
+    }
     apart = word in {"ci", "dove"} and following in {"è", "era", "erano"}
     clash = (word == "a" and following[0] == "a") or (word == "e" and following[0] in "eè")
     needless = word in {"ad", "ed"} and following[0] not in {"ad": "a", "ed": "eè"}[word]
@@ -287,27 +352,42 @@ def marked_pair(word, following):
 
 
 def marked_group(read, place, noun, rule):
-    """Return what is wrong between a determiner and the words up to its noun, and the adjective behind that."""
+    """Return what is wrong between a determiner and the words up to its noun, and the adjective
+    behind that.
+    """
     gender, plural, sounds = rule
-    possible = {one for one in NOUN_FEATURES[read[noun]] if gender in (None, one[0]) and plural == one[1]}
+    possible = {
+        one for one in NOUN_FEATURES[read[noun]] if gender in (None, one[0]) and plural == one[1]
+    }
     wrong = [] if possible else [f"{read[place]} ... {read[noun]}"]
     if sound(read[place + 1]) not in sounds.split():
         wrong.append(f"{read[place]} {read[place + 1]}")
     behind = (
-        [noun + 1] if noun + 1 < len(read) and read[noun + 1] in DESCRIBING and read[noun + 1] not in FEATURES else []
+        [noun + 1]
+        if noun + 1 < len(read) and read[noun + 1] in DESCRIBING and read[noun + 1] not in FEATURES
+        else []
     )
     for other in (*range(place + 1, noun), *behind):
-        features = {POSSESSIVE_FORMS[read[other]]} if read[other] in POSSESSIVE_FORMS else DESCRIBING[read[other]]
+        features = (
+            {POSSESSIVE_FORMS[read[other]]}
+            if read[other] in POSSESSIVE_FORMS
+            else DESCRIBING[read[other]]
+        )
         if read[other] != "loro" and possible and not possible & features:
             wrong.append(f"{read[other]} / {read[noun]}")
     for other in range(place + 1, noun):
-        if read[other] in SHORTENED and sound(read[other + 1]) not in SHORTENED[read[other]][2].split():
+        if (
+            read[other] in SHORTENED
+            and sound(read[other + 1]) not in SHORTENED[read[other]][2].split()
+        ):
             wrong.append(f"{read[other]} {read[other + 1]}")
     return wrong
 
 
 def marked_possessive(read, place):
-    """Return what is wrong about a possessive: it wants an article, but before one member of the family, and then none."""
+    """Return what is wrong about a possessive: it wants an article, but before one member of the
+    family, and then none.
+    """
     before = MELTED.get(read[place - 1], read[place - 1]) if place else ""
     noun = noun_group(read, place)
     if noun is None:
@@ -317,14 +397,24 @@ def marked_possessive(read, place):
 
 
 def marked_predicate(read):
-    """Return what is wrong between a subject at the beginning and its verb, or what is said of it."""
-    article = FEATURES.get(read[0]) or SHORTENED.get(read[0]) or (POSSESSIVE_FORMS.get(read[0]) and (None, False, ""))
+    """Return what is wrong between a subject at the beginning and its verb, or what is said of
+    it.
+    """
+    article = (
+        FEATURES.get(read[0])
+        or SHORTENED.get(read[0])
+        or (POSSESSIVE_FORMS.get(read[0]) and (None, False, ""))
+    )
     noun = (
         noun_group(read, 0) if article and read[0] not in {"quanti", "quante"} else None
     )  # there the subject stands behind
     if noun is None:
         return []
-    features = {one for one in NOUN_FEATURES[read[noun]] if one[1] == article[1] and article[0] in (None, one[0])}
+    features = {
+        one
+        for one in NOUN_FEATURES[read[noun]]
+        if one[1] == article[1] and article[0] in (None, one[0])
+    }
     rest = [word for word in read[noun + 1 :] if word not in {"non", "sempre", "spesso", "mai"}]
     if rest and rest[0] in DESCRIBING:
         rest = rest[1:]
@@ -341,7 +431,9 @@ def marked_predicate(read):
 
 
 def test_italian_is_right_by_rules_that_are_not_the_generators():
-    chosen = random.Random(0).sample(TRAIN, 20_000) + [pair for key in SPLITS if key != "train" for pair in SPLITS[key]]
+    chosen = random.Random(0).sample(TRAIN, 20_000) + [
+        pair for key in SPLITS if key != "train" for pair in SPLITS[key]
+    ]
     wrong = [(italian, marked) for _, italian in chosen if (marked := mistakes(italian))]
     assert not wrong, wrong[:20]
 
@@ -382,7 +474,9 @@ def the(word, *adjectives, plural=False, by="the", owner=None):
 
 
 def v(english, italian=None):
-    return next(verb for key, verb in VERBS.items() if key[0] == english and italian in (None, key[1]))
+    return next(
+        verb for key, verb in VERBS.items() if key[0] == english and italian in (None, key[1])
+    )
 
 
 def is_so(subject, adjective, tense="present", **how):
@@ -405,39 +499,95 @@ BY_HAND = [
     (is_so(the("student"), "tired"), "the student is tired", "lo studente è stanco"),
     (is_so(the("friend"), "tired"), "the friend is tired", "l'amico è stanco"),
     (is_so(the("orange"), "sweet"), "the orange is sweet", "l'arancia è dolce"),
-    (is_so(the("student", plural=True), "tired"), "the students are tired", "gli studenti sono stanchi"),
+    (
+        is_so(the("student", plural=True), "tired"),
+        "the students are tired",
+        "gli studenti sono stanchi",
+    ),
     (is_so(the("friend", plural=True), "tired"), "the friends are tired", "gli amici sono stanchi"),
     (is_so(the("backpack"), "new"), "the backpack is new", "lo zaino è nuovo"),
     (is_so(the("psychologist"), "rich"), "the psychologist is rich", "lo psicologo è ricco"),
     (is_so(the("yogurt", plural=True), "cold"), "the yogurts are cold", "gli yogurt sono freddi"),
-    (is_so(the("dumpling", plural=True), "ready"), "the dumplings are ready", "gli gnocchi sono pronti"),
-    (is_a(MARIA, the("actress", "famous", by="a")), "maria is a famous actress", "maria è un'attrice famosa"),
+    (
+        is_so(the("dumpling", plural=True), "ready"),
+        "the dumplings are ready",
+        "gli gnocchi sono pronti",
+    ),
+    (
+        is_a(MARIA, the("actress", "famous", by="a")),
+        "maria is a famous actress",
+        "maria è un'attrice famosa",
+    ),
     (is_a(MARCO, the("student", by="a")), "marco is a student", "marco è uno studente"),
-    (is_a(MARCO, the("student", "good", by="a")), "marco is a good student", "marco è un buono studente"),
-    (is_a(MARCO, the("doctor", "good", by="a")), "marco is a good doctor", "marco è un buon medico"),
+    (
+        is_a(MARCO, the("student", "good", by="a")),
+        "marco is a good student",
+        "marco è un buono studente",
+    ),
+    (
+        is_a(MARCO, the("doctor", "good", by="a")),
+        "marco is a good doctor",
+        "marco è un buon medico",
+    ),
     # plurals
     (is_so(the("egg"), "fresh"), "the egg is fresh", "l'uovo è fresco"),
     (is_so(the("egg", plural=True), "fresh"), "the eggs are fresh", "le uova sono fresche"),
     (is_so(the("city", plural=True), "ancient"), "the cities are ancient", "le città sono antiche"),
-    (is_so(the("man", plural=True), "friendly"), "the men are friendly", "gli uomini sono simpatici"),
-    (is_so(the("woman", plural=True), "friendly"), "the women are friendly", "le donne sono simpatiche"),
-    (is_so(the("problem", plural=True), "difficult"), "the problems are difficult", "i problemi sono difficili"),
-    (is_so(the("colleague", plural=True), "german"), "the colleagues are german", "i colleghi sono tedeschi"),
-    (is_so(the("bag", "blue", plural=True), "full"), "the blue bags are full", "le borse blu sono piene"),
+    (
+        is_so(the("man", plural=True), "friendly"),
+        "the men are friendly",
+        "gli uomini sono simpatici",
+    ),
+    (
+        is_so(the("woman", plural=True), "friendly"),
+        "the women are friendly",
+        "le donne sono simpatiche",
+    ),
+    (
+        is_so(the("problem", plural=True), "difficult"),
+        "the problems are difficult",
+        "i problemi sono difficili",
+    ),
+    (
+        is_so(the("colleague", plural=True), "german"),
+        "the colleagues are german",
+        "i colleghi sono tedeschi",
+    ),
+    (
+        is_so(the("bag", "blue", plural=True), "full"),
+        "the blue bags are full",
+        "le borse blu sono piene",
+    ),
     # possessives
     (is_so(the("father", by="my"), "tall"), "my father is tall", "mio padre è alto"),
     (is_so(the("mother", by="their"), "tall"), "their mother is tall", "la loro madre è alta"),
-    (is_so(the("brother", by="my", plural=True), "tall"), "my brothers are tall", "i miei fratelli sono alti"),
-    (is_so(the("sister", "old", by="my"), "tall"), "my old sister is tall", "la mia vecchia sorella è alta"),
+    (
+        is_so(the("brother", by="my", plural=True), "tall"),
+        "my brothers are tall",
+        "i miei fratelli sono alti",
+    ),
+    (
+        is_so(the("sister", "old", by="my"), "tall"),
+        "my old sister is tall",
+        "la mia vecchia sorella è alta",
+    ),
     (is_so(the("house", by="her"), "empty"), "her house is empty", "la sua casa è vuota"),
     (is_so(the("uncle", by="our"), "rich"), "our uncle is rich", "nostro zio è ricco"),
-    (is_so(the("dog", owner=the("boy")), "hungry"), "the boy's dog is hungry", "il cane del ragazzo è affamato"),
+    (
+        is_so(the("dog", owner=the("boy")), "hungry"),
+        "the boy's dog is hungry",
+        "il cane del ragazzo è affamato",
+    ),
     (
         is_so(the("house", owner=the("brother", by="my")), "new"),
         "my brother's house is new",
         "la casa di mio fratello è nuova",
     ),
-    (is_so(the("book", owner=the("student")), "new"), "the student's book is new", "il libro dello studente è nuovo"),
+    (
+        is_so(the("book", owner=the("student")), "new"),
+        "the student's book is new",
+        "il libro dello studente è nuovo",
+    ),
     (is_so(the("cat", owner=MARIA), "black"), "maria's cat is black", "il gatto di maria è nero"),
     # adjectives before and behind
     (
@@ -445,13 +595,21 @@ BY_HAND = [
         "that castle is a beautiful castle",
         "quel castello è un bel castello",
     ),
-    (is_so(the("tree", "beautiful"), "tall"), "the beautiful tree is tall", "il bell'albero è alto"),
+    (
+        is_so(the("tree", "beautiful"), "tall"),
+        "the beautiful tree is tall",
+        "il bell'albero è alto",
+    ),
     (
         is_so(the("backpack", "beautiful", plural=True), "new"),
         "the beautiful backpacks are new",
         "i begli zaini sono nuovi",
     ),
-    (is_so(the("friend", by="that", plural=True), "kind"), "those friends are kind", "quegli amici sono gentili"),
+    (
+        is_so(the("friend", by="that", plural=True), "kind"),
+        "those friends are kind",
+        "quegli amici sono gentili",
+    ),
     (is_so(the("island", by="that"), "quiet"), "that island is quiet", "quell'isola è tranquilla"),
     (is_so(the("watch", by="this"), "broken"), "this watch is broken", "quest'orologio è rotto"),
     (
@@ -464,31 +622,79 @@ BY_HAND = [
     (is_so(I, "tired"), "i am tired", "sono stanco"),
     (is_so(SHE, "tired", "past"), "she was tired", "era stanca"),
     (is_so(THEY, "ready", "future"), "they will be ready", "saranno pronti"),
-    (clause(I, v("eat"), "present", thing(the("apple", by="a"))), "i eat an apple", "mangio una mela"),
+    (
+        clause(I, v("eat"), "present", thing(the("apple", by="a"))),
+        "i eat an apple",
+        "mangio una mela",
+    ),
     (clause(YOU, v("eat"), "present", thing(the("bread"))), "you eat the bread", "mangi il pane"),
-    (clause(WE, v("look for"), "present", thing(the("key"))), "we look for the key", "cerchiamo la chiave"),
-    (clause(YOU, v("look for"), "future", thing(the("key"))), "you will look for the key", "cercherai la chiave"),
-    (clause(HE, v("eat"), "future", thing(the("soup"))), "he will eat the soup", "mangerà la zuppa"),
+    (
+        clause(WE, v("look for"), "present", thing(the("key"))),
+        "we look for the key",
+        "cerchiamo la chiave",
+    ),
+    (
+        clause(YOU, v("look for"), "future", thing(the("key"))),
+        "you will look for the key",
+        "cercherai la chiave",
+    ),
+    (
+        clause(HE, v("eat"), "future", thing(the("soup"))),
+        "he will eat the soup",
+        "mangerà la zuppa",
+    ),
     (
         clause(SHE, v("understand"), "present", thing(the("question"))),
         "she understands the question",
         "capisce la domanda",
     ),
-    (clause(SHE, v("go"), "past", at("to", "a", the("market"))), "she went to the market", "è andata al mercato"),
-    (clause(the("girl", plural=True), v("arrive"), "past"), "the girls arrived", "le ragazze sono arrivate"),
-    (clause(HE, v("write"), "past", thing(the("letter", by="a"))), "he wrote a letter", "ha scritto una lettera"),
+    (
+        clause(SHE, v("go"), "past", at("to", "a", the("market"))),
+        "she went to the market",
+        "è andata al mercato",
+    ),
+    (
+        clause(the("girl", plural=True), v("arrive"), "past"),
+        "the girls arrived",
+        "le ragazze sono arrivate",
+    ),
+    (
+        clause(HE, v("write"), "past", thing(the("letter", by="a"))),
+        "he wrote a letter",
+        "ha scritto una lettera",
+    ),
     (clause(WE, v("have"), "past", thing(the("dog", by="a"))), "we had a dog", "avevamo un cane"),
-    (clause(THEY, v("drink"), "present", thing(the("water"))), "they drink the water", "bevono l'acqua"),
+    (
+        clause(THEY, v("drink"), "present", thing(the("water"))),
+        "they drink the water",
+        "bevono l'acqua",
+    ),
     (clause(I, v("go out"), "present"), "i go out", "esco"),
     (
         clause(THEY, v("come"), "present", at("from", "da", the("station"))),
         "they come from the station",
         "vengono dalla stazione",
     ),
-    (clause(I, v("stay"), "future", at("in", "in", the("hotel"))), "i will stay in the hotel", "rimarrò nell'albergo"),
-    (clause(THEY, v("choose"), "present", thing(the("ring"))), "they choose the ring", "scelgono l'anello"),
-    (clause(I, v("make"), "present", thing(the("cake", by="a"))), "i make a cake", "faccio una torta"),
-    (clause(SHE, v("say"), "past", thing(the("word", by="a"))), "she said a word", "ha detto una parola"),
+    (
+        clause(I, v("stay"), "future", at("in", "in", the("hotel"))),
+        "i will stay in the hotel",
+        "rimarrò nell'albergo",
+    ),
+    (
+        clause(THEY, v("choose"), "present", thing(the("ring"))),
+        "they choose the ring",
+        "scelgono l'anello",
+    ),
+    (
+        clause(I, v("make"), "present", thing(the("cake", by="a"))),
+        "i make a cake",
+        "faccio una torta",
+    ),
+    (
+        clause(SHE, v("say"), "past", thing(the("word", by="a"))),
+        "she said a word",
+        "ha detto una parola",
+    ),
     (
         clause(THEY, v("give"), "present", thing(the("book")) + at("to", "a", the("child"))),
         "they give the book to the child",
@@ -498,7 +704,11 @@ BY_HAND = [
     (clause(I, v("see"), "present", clitic="him"), "i see him", "lo vedo"),
     (clause(I, v("see"), "past", clitic="her"), "i saw her", "l'ho vista"),
     (clause(SHE, v("see"), "past", clitic="them"), "she saw them", "li ha visti"),
-    (clause(HE, v("help"), "present", clitic="her", negative=True), "he does not help her", "non la aiuta"),
+    (
+        clause(HE, v("help"), "present", clitic="her", negative=True),
+        "he does not help her",
+        "non la aiuta",
+    ),
     (clause(THEY, v("invite"), "future", clitic="us"), "they will invite us", "ci inviteranno"),
     # modal verbs and infinitives
     (
@@ -507,14 +717,38 @@ BY_HAND = [
         "voglio comprare una nuova macchina",
     ),
     (clause(WE, v("must"), "present", to_do(v("work"))), "we must work", "dobbiamo lavorare"),
-    (clause(HE, v("can"), "present", to_do(v("come")), negative=True), "he cannot come", "non può venire"),
-    (clause(SHE, v("know how to"), "present", to_do(v("swim"))), "she knows how to swim", "sa nuotare"),
+    (
+        clause(HE, v("can"), "present", to_do(v("come")), negative=True),
+        "he cannot come",
+        "non può venire",
+    ),
+    (
+        clause(SHE, v("know how to"), "present", to_do(v("swim"))),
+        "she knows how to swim",
+        "sa nuotare",
+    ),
     (clause(HE, v("want to"), "past", to_do(v("sleep"))), "he wanted to sleep", "voleva dormire"),
     # negation, adverbs and questions
-    (clause(the("cat"), v("sleep"), "past", negative=True), "the cat did not sleep", "il gatto non ha dormito"),
-    (clause(the("cat"), v("sleep"), "past", adverb="always"), "the cat always slept", "il gatto ha sempre dormito"),
-    (clause(MARCO, v("sing"), "present", adverb="never"), "marco never sings", "marco non canta mai"),
-    (clause(MARCO, v("play", "giocare"), "present", question=True), "does marco play?", "marco gioca?"),
+    (
+        clause(the("cat"), v("sleep"), "past", negative=True),
+        "the cat did not sleep",
+        "il gatto non ha dormito",
+    ),
+    (
+        clause(the("cat"), v("sleep"), "past", adverb="always"),
+        "the cat always slept",
+        "il gatto ha sempre dormito",
+    ),
+    (
+        clause(MARCO, v("sing"), "present", adverb="never"),
+        "marco never sings",
+        "marco non canta mai",
+    ),
+    (
+        clause(MARCO, v("play", "giocare"), "present", question=True),
+        "does marco play?",
+        "marco gioca?",
+    ),
     (
         clause(MARCO, v("play", "suonare"), "present", thing(the("guitar"))),
         "marco plays the guitar",
@@ -541,7 +775,11 @@ BY_HAND = [
         "why does the child cry?",
         "perché il bambino piange?",
     ),
-    (grammar.who(v("open"), "past", thing(the("door"))), "who opened the door?", "chi ha aperto la porta?"),
+    (
+        grammar.who(v("open"), "past", thing(the("door"))),
+        "who opened the door?",
+        "chi ha aperto la porta?",
+    ),
     (
         ask(thing(noun_phrase("how many", n("apple"), True)), THEY, v("buy"), "present"),
         "how many apples do they buy?",
@@ -569,7 +807,9 @@ BY_HAND = [
         "c'è un gatto sotto il tavolo",
     ),
     (
-        grammar.there_is(noun_phrase("two", n("bird"), True), at("near", "vicino a", the("lake")), "past"),
+        grammar.there_is(
+            noun_phrase("two", n("bird"), True), at("near", "vicino a", the("lake")), "past"
+        ),
         "there were two birds near the lake",
         "c'erano due uccelli vicino al lago",
     ),
@@ -579,16 +819,30 @@ BY_HAND = [
         "alla ragazza piacciono le mele",
     ),
     (grammar.likes(I, said("to", "") + to_do(v("sing"))), "i like to sing", "mi piace cantare"),
-    (grammar.likes(THEY, the("soup"), negative=True), "they do not like the soup", "a loro non piace la zuppa"),
+    (
+        grammar.likes(THEY, the("soup"), negative=True),
+        "they do not like the soup",
+        "a loro non piace la zuppa",
+    ),
     (grammar.is_well(the("mother", by="my"), "present"), "my mother is well", "mia madre sta bene"),
     (
-        clause(MARCO, BE, "present", grammar.more(MARCO, "taller", ADJECTIVES["tall"], the("student", plural=True))),
+        clause(
+            MARCO,
+            BE,
+            "present",
+            grammar.more(MARCO, "taller", ADJECTIVES["tall"], the("student", plural=True)),
+        ),
         "marco is taller than the students",
         "marco è più alto degli studenti",
     ),
     # clauses in clauses
     (
-        clause(I, v("know", "sapere"), "present", grammar.that(clause(the("cat"), v("sleep"), "present"))),
+        clause(
+            I,
+            v("know", "sapere"),
+            "present",
+            grammar.that(clause(the("cat"), v("sleep"), "present")),
+        ),
         "i know that the cat sleeps",
         "so che il gatto dorme",
     ),
@@ -603,7 +857,9 @@ BY_HAND = [
         "la gallina e la volpe sono arrivate",
     ),
     (
-        grammar.joined(clause(HE, v("sleep"), "present"), "and", "e", clause(SHE, v("go out"), "present")),
+        grammar.joined(
+            clause(HE, v("sleep"), "present"), "and", "e", clause(SHE, v("go out"), "present")
+        ),
         "he sleeps and she goes out",
         "dorme ed esce",
     ),
@@ -654,11 +910,15 @@ FEMININE = set(  # of the nouns that end neither in -o nor in -a
 def test_genders_and_plurals_are_those_of_their_endings():
     for noun in NOUNS.values():
         one, several = noun.italian
-        gender = "m" if one[-1] == "o" else "f" if one[-1] == "a" else "f" if one in FEMININE else "m"
+        gender = (
+            "m" if one[-1] == "o" else "f" if one[-1] == "a" else "f" if one in FEMININE else "m"
+        )
         if one not in {"collega", "problema", "foto"}:
             assert noun.gender[0] == gender, one
         if several and one not in {"uovo", "foto", "zoo", "re"} and one[-1] in "oae":
-            assert several[-1] == ("e" if one[-1] == "a" and noun.gender[0] == "f" else "i"), several
+            assert several[-1] == ("e" if one[-1] == "a" and noun.gender[0] == "f" else "i"), (
+                several
+            )
         elif several and one != "uovo":
             assert several == one
         assert noun.gender[0] == noun.gender[1] or one == "uovo"
@@ -670,6 +930,8 @@ def test_names_are_not_words_of_another_kind():
 
 
 def test_the_first_page_knows_how_long_a_sentence_may_be():
-    script = (ROOT / "book" / "explorers" / "translator" / "translator.js").read_text(encoding="utf-8")
+    script = (ROOT / "book" / "explorers" / "translator" / "translator.js").read_text(
+        encoding="utf-8"
+    )
     longest = max(len(english.split()) for english, _ in TRAIN)
     assert f"const LONGEST = {longest};" in script

@@ -1,4 +1,6 @@
-"""What each ingredient buys: every variant differs from the recipe in what its name says, and the page's tables take what is there."""
+"""What each ingredient buys: every variant differs from the recipe in what its name says, and the
+page's tables take what is there.
+"""
 
 import json
 import math
@@ -17,7 +19,12 @@ def few(monkeypatch):
     """A part of the corpus that is drawn in no time, and one thread."""
     writer = corpus.Writer("few", frozenset())
     pairs = corpus.collect(60, writer, ("quality",), lambda drawn: True, set())
-    splits = {"train": pairs[:40], "validation": pairs[40:45], "random": pairs[45:50], "combinations": pairs[50:]}
+    splits = {
+        "train": pairs[:40],
+        "validation": pairs[40:45],
+        "random": pairs[45:50],
+        "combinations": pairs[50:],
+    }
     monkeypatch.setattr(ingredients, "easy_part", lambda: splits)
     return splits
 
@@ -46,10 +53,15 @@ def test_the_easy_part_holds_short_sentences_and_every_word_of_the_promise():
 
 def test_the_file_is_what_was_measured(tmp_path):
     runs = [
-        {"ingredient": "a", "seed": seed, "exact": 0.5, "loss": 1.0, "fill": 0.9, "seconds": 2.0} for seed in (0, 1)
+        {"ingredient": "a", "seed": seed, "exact": 0.5, "loss": 1.0, "fill": 0.9, "seconds": 2.0}
+        for seed in (0, 1)
     ]
     ingredients.write(tmp_path / "found.json", {"steps": 3, "hardware": {"cores": 2}, "runs": runs})
-    assert json.loads((tmp_path / "found.json").read_text()) == {"steps": 3, "hardware": {"cores": 2}, "runs": runs}
+    assert json.loads((tmp_path / "found.json").read_text()) == {
+        "steps": 3,
+        "hardware": {"cores": 2},
+        "runs": runs,
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["found.json"]
 
 

@@ -1,4 +1,6 @@
-"""Real text: what is read is what is in the files, and what cannot be read is told in a sentence."""
+"""Real text: what is read is what is in the files, and what cannot be read is told in a
+sentence.
+"""
 
 import gzip
 import random
@@ -6,7 +8,14 @@ import unicodedata
 
 import pytest
 
-from solutions.translator.data.text import REASONS, TextError, clean, cleaning_table, read_pairs, tidy
+from solutions.translator.data.text import (
+    REASONS,
+    TextError,
+    clean,
+    cleaning_table,
+    read_pairs,
+    tidy,
+)
 from solutions.translator.measure.evaluation import Score, bleu, by_length, chrf, exact_matches
 
 # --- files
@@ -106,7 +115,10 @@ def test_tidy_text_is_composed_and_stays_as_it_is():
     assert (
         tidy("l\u2019amico \u0915\u094d\u200d\u0937") == "l\u2019amico \u0915\u094d\u200d\u0937"
     )  # this joiner changes the letter
-    letters = [chr(code) for code in [*range(0x250), *range(0x300, 0x370), *range(0x2000, 0x2070), 0xAC00, 0x1F600]]
+    letters = [
+        chr(code)
+        for code in [*range(0x250), *range(0x300, 0x370), *range(0x2000, 0x2070), 0xAC00, 0x1F600]
+    ]
     rng = random.Random(0)
     for _ in range(500):
         text = tidy("".join(rng.choices(letters, k=12)))
@@ -134,8 +146,8 @@ def test_a_wrong_option_is_told():
 
 
 def test_bleu_is_what_the_formula_gives():
-    # "the cat sat on the mat" against "the cat is on the mat": 5 of 6 words, 3 of 5 pairs, 1 of 4 triples, 0 of 3 fours (smoothed to
-    # half of 1/3), and as long as the reference
+    # "the cat sat on the mat" against "the cat is on the mat": 5 of 6 words, 3 of 5 pairs, 1 of 4
+    # triples, 0 of 3 fours (smoothed to half of 1/3), and as long as the reference
     by_hand = 100 * (5 / 6 * 3 / 5 * 1 / 4 * (1 / 2) / 3) ** 0.25
     score = bleu(["the cat sat on the mat"], ["the cat is on the mat"])
     assert score.value == pytest.approx(by_hand)
@@ -143,12 +155,15 @@ def test_bleu_is_what_the_formula_gives():
 
 
 def test_bleu_punishes_what_is_too_short():
-    by_hand = 100 * 2.718281828459045 ** (1 - 8 / 4)  # all that is there is right, but it is 4 words of 8
+    by_hand = 100 * 2.718281828459045 ** (
+        1 - 8 / 4
+    )  # all that is there is right, but it is 4 words of 8
     assert bleu(["a b c d"], ["a b c d e f g h"]).value == pytest.approx(by_hand)
 
 
 def test_chrf_is_what_the_formula_gives():
-    # letters of "ab" against "ac": 1 of 2 single ones, 0 of 1 pairs; precision = recall = 1/2 and 0, averaged over the two orders
+    # letters of "ab" against "ac": 1 of 2 single ones, 0 of 1 pairs; precision = recall = 1/2 and
+    # 0, averaged over the two orders
     assert chrf(["ab"], ["ac"]).value == pytest.approx(25.0)
     assert "nc:6|nw:0" in chrf(["ab"], ["ac"]).signature
     assert "nw:2" in chrf(["ab"], ["ac"], word_order=2).signature
@@ -156,7 +171,9 @@ def test_chrf_is_what_the_formula_gives():
 
 def test_right_translations_score_all_there_is():
     sentences = ["il gatto è sull'albero", "dove vai con il tuo cane?"]
-    assert (bleu(sentences, sentences).value, chrf(sentences, sentences).value) == pytest.approx((100, 100))
+    assert (bleu(sentences, sentences).value, chrf(sentences, sentences).value) == pytest.approx(
+        (100, 100)
+    )
     assert exact_matches(sentences, sentences) == 1
     assert exact_matches(["a", "b", "c", "d"], ["a", "b", "c", "D"]) == 0.75
 
@@ -170,7 +187,9 @@ def test_lengths_are_scored_apart():
     sources = ["a b", "a b c d e", "a b c d e f", "a " * 21]
     groups = by_length(sources, ["1", "2", "3", "4"], ["1", "x", "3", "x"])
     assert groups == {"1 to 5": (2, 0.5), "6 to 10": (1, 1.0), "21 or more": (1, 0.0)}
-    assert by_length(sources, sources, sources, measure=chrf)["1 to 5"][1].value == pytest.approx(100)
+    assert by_length(sources, sources, sources, measure=chrf)["1 to 5"][1].value == pytest.approx(
+        100
+    )
 
 
 @pytest.mark.parametrize("score", [bleu, chrf, exact_matches])

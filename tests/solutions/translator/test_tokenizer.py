@@ -1,4 +1,6 @@
-"""Tokenizers: what is encoded comes back, the same text always gives the same ids, and a damaged file is told."""
+"""Tokenizers: what is encoded comes back, the same text always gives the same ids, and a damaged
+file is told.
+"""
 
 import json
 import pickle
@@ -10,7 +12,15 @@ import unicodedata
 import pytest
 
 from autograder.course import ROOT
-from solutions.translator.data.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, TokenizerError
+from solutions.translator.data.tokenizer import (
+    BOS,
+    EOS,
+    PAD,
+    SPECIALS,
+    UNK,
+    Tokenizer,
+    TokenizerError,
+)
 
 SENTENCES = [
     "il gatto dell'amico è sull'albero",
@@ -56,7 +66,10 @@ def odd_sentences(count):
         (0x1F300, 0x1F700),
         (0, 0xD800),
     ]
-    return ["".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.randrange(30))) for _ in range(count)]
+    return [
+        "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.randrange(30)))
+        for _ in range(count)
+    ]
 
 
 # --- words
@@ -79,7 +92,14 @@ def test_frequent_words_come_first_then_the_alphabet():
 
 
 def test_unknown_words_are_named_in_order_and_once(words):
-    assert words.unknown_words("il cane è un cane, e dell'orso <eos>?") == ["cane", "e", "orso", "<", "eos", ">"]
+    assert words.unknown_words("il cane è un cane, e dell'orso <eos>?") == [
+        "cane",
+        "e",
+        "orso",
+        "<",
+        "eos",
+        ">",
+    ]
     assert words.encode(["il cane"])[0][1] == UNK
     assert words.decode(words.encode(["il cane"])[0]) == "il <unk>"
 
@@ -114,7 +134,10 @@ def test_learning_again_in_another_process_gives_the_same_ids(pieces):
 from solutions.translator.data.tokenizer import Tokenizer
 print(Tokenizer.byte_pairs({SENTENCES * 4!r}, 330).fingerprint, Tokenizer.words({SENTENCES!r}).fingerprint)
 """
-    runs = {subprocess.check_output([sys.executable, "-c", again], cwd=ROOT, text=True) for _ in range(2)}
+    runs = {
+        subprocess.check_output([sys.executable, "-c", again], cwd=ROOT, text=True)
+        for _ in range(2)
+    }
     assert runs == {f"{pieces.fingerprint} {Tokenizer.words(SENTENCES).fingerprint}\n"}
 
 
@@ -151,7 +174,10 @@ def test_a_tokenizer_comes_back_from_its_file_and_from_another_process(kind, req
     tokenizer = request.getfixturevalue(kind)
     tokenizer.save(tmp_path / "tokenizer.json")
     texts = [*SENTENCES, *ODD]
-    for again in (Tokenizer.load(tmp_path / "tokenizer.json"), pickle.loads(pickle.dumps(tokenizer))):
+    for again in (
+        Tokenizer.load(tmp_path / "tokenizer.json"),
+        pickle.loads(pickle.dumps(tokenizer)),
+    ):
         assert again.encode(texts) == tokenizer.encode(texts)
         assert (again.vocab_size, again.kind) == (tokenizer.vocab_size, tokenizer.kind)
         assert again.fingerprint == tokenizer.fingerprint
@@ -181,18 +207,28 @@ def test_a_damaged_file_is_told(kind, request, tmp_path):
     whole = path.read_text(encoding="utf-8")
     content = json.loads(whole)
     vocabulary = content["tokenizer"]["model"]["vocab"]
-    swapped = {**vocabulary, **dict(zip(list(vocabulary)[-2:], [*vocabulary.values()][:-3:-1], strict=True))}
+    swapped = {
+        **vocabulary,
+        **dict(zip(list(vocabulary)[-2:], [*vocabulary.values()][:-3:-1], strict=True)),
+    }
     damaged = {
         "breaks off": whole[: len(whole) // 2],
         "is not a tokenizer": json.dumps(content["tokenizer"]),
         "is not a tokenizer of": "[1, 2]",
-        "is damaged": json.dumps({**content, "tokenizer": {**content["tokenizer"], "model": {"type": "BPE"}}}),
-        "is damaged: it": json.dumps({name: each for name, each in content.items() if name != "tokenizer"}),
+        "is damaged": json.dumps(
+            {**content, "tokenizer": {**content["tokenizer"], "model": {"type": "BPE"}}}
+        ),
+        "is damaged: it": json.dumps(
+            {name: each for name, each in content.items() if name != "tokenizer"}
+        ),
         "is damaged: it is": json.dumps({**content, "kind": "letters"}),
         "is damaged: it is not": json.dumps(
             {
                 **content,
-                "tokenizer": {**content["tokenizer"], "model": {**content["tokenizer"]["model"], "vocab": swapped}},
+                "tokenizer": {
+                    **content["tokenizer"],
+                    "model": {**content["tokenizer"]["model"], "vocab": swapped},
+                },
             }
         ),
     }

@@ -1,4 +1,6 @@
-"""The fast model is chapter 8's; decoding with a cache writes the same words; training goes on where it was, to the bit."""
+"""The fast model is chapter 8's; decoding with a cache writes the same words; training goes on
+where it was, to the bit.
+"""
 
 import json
 import os
@@ -24,20 +26,36 @@ from solutions.translator.decoding import beam, greedy, without_special
 from solutions.translator.measure import evaluation, records
 from solutions.translator.model import Cache, Translator, dropped
 from solutions.translator.runs import FinishedRun, Shape, prepare
-from solutions.translator.training import CHECKPOINT, HISTORY, WEIGHTS, Settings, Team, TrainingError  # noqa: F401
+from solutions.translator.training import (
+    CHECKPOINT,
+    HISTORY,
+    WEIGHTS,
+    Settings,
+    TrainingError,
+)
 
 SIZE = {"d_model": 32, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2, "d_ff": 64}
 SHAPE = Shape(**SIZE, dropout=0.1)
 SETTINGS = Settings(tokens=60, steps=30, warmup=5, look_every=6)
-WORDS = [("one", "uno"), ("two", "due"), ("red", "rosso"), ("blue", "blu"), ("cat", "gatto"), ("dog", "cane")]
+WORDS = [
+    ("one", "uno"),
+    ("two", "due"),
+    ("red", "rosso"),
+    ("blue", "blu"),
+    ("cat", "gatto"),
+    ("dog", "cane"),
+]
 
 
 def toy_pairs(count=200, seed=0):
     rng = torch.Generator().manual_seed(seed)
     chosen = [
-        torch.randint(6, (int(torch.randint(1, 7, (), generator=rng)),), generator=rng).tolist() for _ in range(count)
+        torch.randint(6, (int(torch.randint(1, 7, (), generator=rng)),), generator=rng).tolist()
+        for _ in range(count)
     ]
-    return [tuple(" ".join(WORDS[each][side] for each in some) for side in (0, 1)) for some in chosen]
+    return [
+        tuple(" ".join(WORDS[each][side] for each in some) for side in (0, 1)) for some in chosen
+    ]
 
 
 def models(norm_first, dtype=torch.float64):
@@ -63,7 +81,11 @@ def test_the_fast_model_says_what_chapter_8_says(norm_first):
     assert torch.allclose(fast(src, tgt)[words], plain(src, tgt)[words], atol=1e-12)
     expected = tgt.roll(-1, 1).masked_fill(~words, PAD)
     wanted = functional.cross_entropy(
-        plain(src, tgt).flatten(0, 1), expected.flatten(), ignore_index=PAD, label_smoothing=0.1, reduction="sum"
+        plain(src, tgt).flatten(0, 1),
+        expected.flatten(),
+        ignore_index=PAD,
+        label_smoothing=0.1,
+        reduction="sum",
     )
     assert torch.allclose(fast.loss(src, tgt, expected, 0.1), wanted)
 
@@ -73,7 +95,10 @@ def test_the_fast_model_says_what_chapter_8_says(norm_first):
 def test_the_loss_and_its_gradients_are_pytorch_s(smoothing, rows, monkeypatch):
     monkeypatch.setattr(losses, "ROWS", rows)
     torch.manual_seed(0)
-    generator, hidden = nn.Linear(6, 11).double(), torch.randn(23, 6, dtype=torch.float64, requires_grad=True)
+    generator, hidden = (
+        nn.Linear(6, 11).double(),
+        torch.randn(23, 6, dtype=torch.float64, requires_grad=True),
+    )
     expected = torch.randint(0, 11, (23,))
     ours = losses.projected_loss(hidden, generator, expected, PAD, smoothing)
     theirs = functional.cross_entropy(
@@ -81,7 +106,9 @@ def test_the_loss_and_its_gradients_are_pytorch_s(smoothing, rows, monkeypatch):
     )
     assert torch.allclose(ours, theirs)
     leaves = [hidden, *generator.parameters()]
-    for one, other in zip(torch.autograd.grad(3 * ours, leaves), torch.autograd.grad(3 * theirs, leaves), strict=True):
+    for one, other in zip(
+        torch.autograd.grad(3 * ours, leaves), torch.autograd.grad(3 * theirs, leaves), strict=True
+    ):
         assert torch.allclose(one, other, atol=1e-12)
 
 
@@ -91,7 +118,11 @@ def test_greedy_decoding_writes_the_same_with_and_without_a_cache(norm_first):
     src = sentences(rows=12)
     with torch.no_grad():
         cached, uncached = greedy(fast, src, 20), greedy(plain, src, 20)
-    assert cached == uncached == [without_special(row.tolist()) for row in greedy_decode(plain, src, 20)]
+    assert (
+        cached
+        == uncached
+        == [without_special(row.tolist()) for row in greedy_decode(plain, src, 20)]
+    )
 
 
 @pytest.mark.parametrize("beam_size", [2, 5, 70])
@@ -109,7 +140,9 @@ def test_batched_beam_search_finds_what_chapter_9_s_finds(beam_size):
             memory = plain.encode(row)
 
             def step_log_probs(prefixes, row=row, memory=memory):
-                hidden = plain.decode(prefixes, memory.expand(len(prefixes), -1, -1), row.expand(len(prefixes), -1))
+                hidden = plain.decode(
+                    prefixes, memory.expand(len(prefixes), -1, -1), row.expand(len(prefixes), -1)
+                )
                 return plain.generator(hidden[:, -1]).log_softmax(-1)
 
             wanted.append(beam_search(step_log_probs, BOS, EOS, beam_size, 12))
@@ -118,7 +151,11 @@ def test_batched_beam_search_finds_what_chapter_9_s_finds(beam_size):
 
 def test_a_cache_keeps_the_rows_that_it_is_told_to():
     rows = torch.tensor([2, 0])
-    cache = Cache([([torch.arange(3.0).view(3, 1, 1, 1)] * 2, (torch.arange(3.0).view(3, 1, 1, 1),) * 2)], None, 1)
+    cache = Cache(
+        [([torch.arange(3.0).view(3, 1, 1, 1)] * 2, (torch.arange(3.0).view(3, 1, 1, 1),) * 2)],
+        None,
+        1,
+    )
     cache.choose(rows)
     (written, memory), *_ = cache.layers
     assert written[0].flatten().tolist() == memory[1].flatten().tolist() == [2, 0]
@@ -141,15 +178,21 @@ def test_embeddings_that_are_shared_stay_one():
 
 def test_batches_hold_every_pair_once_and_no_more_than_asked():
     rng = torch.Generator().manual_seed(0)
-    sides = [[[5] * int(torch.randint(1, 30, (), generator=rng)) for _ in range(500)] for _ in range(2)]
+    sides = [
+        [[5] * int(torch.randint(1, 30, (), generator=rng)) for _ in range(500)] for _ in range(2)
+    ]
     batches = Batches(*sides, tokens=200, round_to=8)
     assert sorted(index for batch in batches.epoch(3) for index in batch) == list(range(500))
     for batch in batches.epoch(3):
         src, target = batches.tensors(batch)
         assert len(batch) == 1 or src.numel() <= 200
         assert src.shape[1] % 8 == (target.shape[1] - 1) % 8 == 0
-    assert [each.tolist() for each in batches.epoch(3)] == [each.tolist() for each in batches.epoch(3)]
-    assert [each.tolist() for each in batches.epoch(3)] != [each.tolist() for each in batches.epoch(4)]
+    assert [each.tolist() for each in batches.epoch(3)] == [
+        each.tolist() for each in batches.epoch(3)
+    ]
+    assert [each.tolist() for each in batches.epoch(3)] != [
+        each.tolist() for each in batches.epoch(4)
+    ]
     assert batches.fill() > Batches(*sides, tokens=200, bucketed=False).fill()
     with pytest.raises(ValueError, match="30 tokens, more than a batch of 20"):
         Batches(*sides, tokens=20)
@@ -201,7 +244,9 @@ train(Path(sys.argv[1]), Settings(**{**SETTINGS.__dict__, "steps": 120}))
 def test_a_training_that_is_killed_goes_on_to_the_bit(tmp_path, kills):
     def run(folder, seconds=None):
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-        process = subprocess.Popen([sys.executable, "-c", COMMAND, folder], env=environment, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, folder], env=environment, stderr=subprocess.DEVNULL
+        )
         if seconds is None:
             assert process.wait(timeout=300) == 0
             return
@@ -238,8 +283,21 @@ def train_in_processes(count, folder, settings):
     script = folder.with_suffix(".py")
     script.write_text(IN_A_TEAM)
     here = ["--local-addr", "127.0.0.1"]  # not this machine's name, which may not be found
-    torchrun = ["-m", "torch.distributed.run", "--standalone", *here, "--nproc-per-node", str(count)]
-    command = [sys.executable, *(torchrun if count > 1 else []), script, folder, json.dumps(settings.__dict__)]
+    torchrun = [
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        *here,
+        "--nproc-per-node",
+        str(count),
+    ]
+    command = [
+        sys.executable,
+        *(torchrun if count > 1 else []),
+        script,
+        folder,
+        json.dumps(settings.__dict__),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     if sys.platform == "linux":
         environment["GLOO_SOCKET_IFNAME"] = "lo"
@@ -289,7 +347,9 @@ def test_training_stops_where_it_gets_no_better(tmp_path, monkeypatch):
 
 
 def test_a_run_is_measured_and_recorded_once(tmp_path):
-    settings = Settings(tokens=200, steps=250, warmup=20, learning_rate=3e-3, look_every=250, smoothing=0.0)
+    settings = Settings(
+        tokens=200, steps=250, warmup=20, learning_rate=3e-3, look_every=250, smoothing=0.0
+    )
     shape = Shape(**SIZE, dropout=0.0)
     training = prepare(tmp_path, toy_pairs(400), toy_pairs(20, seed=1), shape, settings)
     records.note_command(tmp_path, ["train", "--into", "my run"])
@@ -298,7 +358,9 @@ def test_a_run_is_measured_and_recorded_once(tmp_path):
     run = FinishedRun(tmp_path)
     entry = records.record(run, "toys", sources, references, samples=True)
     assert entry["command"] == "python -m solutions.translator train --into 'my run'"
-    assert entry["bleu_beam_5"] == round(evaluation.bleu(run.translate(sources, 5), references).value, 1)
+    assert entry["bleu_beam_5"] == round(
+        evaluation.bleu(run.translate(sources, 5), references).value, 1
+    )
     assert "nrefs:1" in entry["signature"]
     assert entry["steps"] == 250
     assert [each["chrf"] for each in entry["samples"]] == sorted(
@@ -314,8 +376,12 @@ def test_a_run_is_measured_and_recorded_once(tmp_path):
 
 
 def test_it_learns_and_translates(tmp_path):
-    settings = Settings(tokens=200, steps=250, warmup=20, learning_rate=3e-3, look_every=100, smoothing=0.0)
-    prepare(tmp_path, toy_pairs(400), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.0), settings).run()
+    settings = Settings(
+        tokens=200, steps=250, warmup=20, learning_rate=3e-3, look_every=100, smoothing=0.0
+    )
+    prepare(
+        tmp_path, toy_pairs(400), toy_pairs(20, seed=1), Shape(**SIZE, dropout=0.0), settings
+    ).run()
     run = FinishedRun(tmp_path)
     for beam_size in (1, 4):
         asked = ["red cat", "", "Two blue dog."]
@@ -341,8 +407,12 @@ OWN_MODELS = {  # what a learner's module may be
 def test_a_model_of_one_s_own_trains(tmp_path, kind):
     own = tmp_path / "my_transformer.py"
     own.write_text(OWN_MODELS[kind], encoding="utf-8")
-    training = prepare(tmp_path / "run", toy_pairs(), toy_pairs(20, seed=1), SHAPE, SETTINGS, model_path=own)
-    assert training.model.src_embedding.weight.std() < 1.5 * SHAPE.d_model**-0.5  # as the course's own
+    training = prepare(
+        tmp_path / "run", toy_pairs(), toy_pairs(20, seed=1), SHAPE, SETTINGS, model_path=own
+    )
+    assert (
+        training.model.src_embedding.weight.std() < 1.5 * SHAPE.d_model**-0.5
+    )  # as the course's own
     before = training.validation_loss()
     assert training.run() < before
     run = FinishedRun(tmp_path / "run")
@@ -372,7 +442,10 @@ def test_trouble_is_told_in_a_sentence(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(checkpoints, "save_file", full)
-    with pytest.raises(checkpoints.CheckpointError, match="No space left on device; the last good checkpoint is kept"):
+    with pytest.raises(
+        checkpoints.CheckpointError,
+        match="No space left on device; the last good checkpoint is kept",
+    ):
         checkpoints.save(tmp_path / "run" / CHECKPOINT, {}, {})
     monkeypatch.undo()
     assert (tmp_path / "run" / CHECKPOINT).read_bytes() == good
@@ -382,7 +455,9 @@ def test_trouble_is_told_in_a_sentence(tmp_path, monkeypatch):
     training = prepare(tmp_path / "memory", toy_pairs(), toy_pairs(20, seed=1), SHAPE, SETTINGS)
 
     def too_large(*arguments):
-        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes.")
+        raise RuntimeError(
+            "DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes."
+        )
 
     monkeypatch.setattr(training, "step", too_large)
     with pytest.raises(TrainingError, match="fewer --tokens"):
