@@ -1,8 +1,9 @@
 """What the cases of the PyTorch chapters are drawn from: tensors, token ids, masks, and modules
 with weights of their own.
 
-Everything is drawn with a NumPy generator, so that a case depends on its seed alone. Floating
-numbers have three decimals: a learner who prints the inputs of a failed case can read them.
+Everything is drawn with a NumPy generator, so that a case depends on its seed alone; without one, a
+call describes what it would draw (`autograder.authoring.drawn`). Floating numbers have three
+decimals: a learner who prints the inputs of a failed case can read them.
 """
 
 import inspect
@@ -12,19 +13,24 @@ from functools import cache
 import numpy as np
 import torch
 
+from autograder.authoring.drawn import draw, drawn
+
 FIRST_WORD = 4  # token ids below are special
 
 
+@drawn
 def normal(rng, *shape, dtype=torch.float32, scale=1.0):
     """Draw a tensor of normal numbers."""
     return torch.from_numpy((scale * rng.standard_normal(shape)).round(3)).to(dtype)
 
 
+@drawn
 def words(rng, *shape, vocab_size=12):
     """Draw token ids that are words: neither padding nor another special token."""
     return torch.from_numpy(rng.integers(FIRST_WORD, vocab_size, shape))
 
 
+@drawn
 def padded(rng, lengths, seq_len, vocab_size=12, pad_id=0):
     """Draw sentences of the given lengths, filled up with padding.
 
@@ -35,6 +41,7 @@ def padded(rng, lengths, seq_len, vocab_size=12, pad_id=0):
     return token_ids.masked_fill(torch.arange(seq_len) >= torch.tensor(lengths)[:, None], pad_id)
 
 
+@drawn
 def mask(rng, *shape, share=0.6):
     """Draw a boolean mask in which every row has at least one True, at a random place."""
     allowed = torch.from_numpy(rng.random(shape) < share)
@@ -42,13 +49,14 @@ def mask(rng, *shape, share=0.6):
     return allowed | (torch.arange(shape[-1]) == place[..., None])
 
 
+@drawn
 def module_case(rng, reference, constructor, forward, dtype=torch.float32, **parts):
     """Make the inputs of a case that asks a class: its weights are drawn here, so that every
     implementation has the same.
 
     Args:
         reference: the class that says which weights there are.
-        constructor, forward: arguments by name.
+        constructor, forward: arguments by name; those of `forward` may be descriptions.
         dtype: of the weights, and so of the module.
         parts: `train`, `method` and `changed`; see `autograder.shared.probes`.
     """
@@ -58,6 +66,7 @@ def module_case(rng, reference, constructor, forward, dtype=torch.float32, **par
             f"the arguments {list(constructor)} are passed in order, and {reference.__name__} takes"
             f" {names}"
         )
+    forward = draw(forward, rng)
     return {
         "constructor": constructor,
         "weights": weights(

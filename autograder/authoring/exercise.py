@@ -1,7 +1,7 @@
 """What an author declares of an exercise, and how it becomes cases with numbers in them.
 
-`autograder/checks/chNN_x.py` holds a tuple `EXERCISES` of `Exercise`s. A `Case` draws its inputs at
-random, so an exercise is a family of questions: a seed makes it into `PreparedCase`s, with the
+A file `autograder/checks/chNN_x/<exercise>.py` declares one (`autograder.authoring.checks`). A
+`Case` draws its inputs at random, so an exercise is a family of questions: a seed makes it into `PreparedCase`s, with the
 inputs, what the reference answers, and what each known misconception would answer. The public seed
 makes the cases that a learner's `check` runs; a secret one makes those that a grade rests on.
 """
@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,11 +18,13 @@ from functools import cache, cached_property, lru_cache, wraps
 
 import numpy as np
 
-from autograder.course import PRIVATE, ROOT, CourseError
+from autograder.authoring.obeyed import laws_obeyed
+from autograder.course import PRIVATE, ROOT, CourseError, source_of
 from autograder.shared.prepared import PreparedCase, PreparedExercise
 from autograder.shared.probes import PROBES, observe, returned
 from autograder.shared.wire import Tensor, copied, encode, plain
 
+EXERCISE_CELL = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
 PUBLIC_SEED = b"the visible cases"
 MOST_DRAWS = 20  # some cases always ask the same
 MOST_PAPERS = 8  # that are kept; one takes a few megabytes
@@ -36,8 +39,8 @@ class Case:
             1".
         inputs: `inputs(rng) -> dict` draws the arguments, named and ordered as in the signature.
         probe: how the function is observed; one of `autograder.shared.probes`.
-        properties: laws that every right answer obeys, checked before its numbers; see
-            `autograder.shared.judge`.
+        properties: laws that every right answer obeys, checked before its numbers, each with its
+            name in `autograder.shared.laws` and its arguments; None for the exercise's laws.
         visible: whether the learner's own `check` runs it; hidden cases run only when the notebook
             is graded.
         weight: its share of the points, relative to the other cases of its cell.
@@ -46,7 +49,7 @@ class Case:
     title: str
     inputs: Callable[[np.random.Generator], dict]
     probe: Callable = returned
-    properties: tuple = ()
+    properties: tuple | None = None
     visible: bool = True
     weight: int = 1
 
@@ -78,6 +81,7 @@ class Exercise:
         returns: names of the returned values, where it returns a tuple.
         shortcuts: last names of library functions that do what it asks to write; a call of one
             keeps its points and is flagged.
+        laws: hold in each case that names none, if the reference obeys them there.
     """
 
     reference: Callable
@@ -86,6 +90,7 @@ class Exercise:
     alternatives: tuple[Callable, ...] = ()
     returns: tuple[str, ...] = ()
     shortcuts: tuple[str, ...] = ()
+    laws: tuple = ()
 
     @property
     def name(self):
@@ -154,20 +159,27 @@ class Exercise:
 
     def _prepared(self, case, seed):
         inputs = self._inputs(case, seed, {} if seed == PUBLIC_SEED else self._shown)
+        expected = observation_of(case.probe, self._reference_for(inputs), inputs)
         return PreparedCase(
             title=case.title,
             probe=case.probe.__name__,
             inputs=inputs,
-            expected=observation_of(case.probe, self._reference_for(inputs), inputs),
+            expected=expected,
             lookalike=cache(
                 lambda index: observation_of(
                     case.probe, self.misconceptions[index].implementation, inputs
                 )
             ),
-            properties=case.properties,
+            properties=self._laws_of(case, inputs, expected),
             visible=case.visible,
             weight=case.weight,
         )
+
+    def _laws_of(self, case, inputs, expected):
+        """Return the laws that a case names, or those of the exercise that the reference obeys."""
+        if case.properties is not None:
+            return case.properties
+        return laws_obeyed(self.laws, inputs, expected, self.returns)
 
 
 @lru_cache(MOST_PAPERS)
@@ -242,12 +254,7 @@ def load_exercises(stem):
     Raises:
         CourseError: if the chapter has no checks, or the private ones do not fit it.
     """
-    if not (ROOT / "autograder" / "checks" / f"{stem}.py").exists():
-        raise CourseError(
-            f"{stem} has no checks; write autograder/checks/{stem}.py (CONTRIBUTING.md shows how)"
-        )
-    module = importlib.import_module(f"autograder.checks.{stem}")
-    exercises = {exercise.name: exercise for exercise in module.EXERCISES}
+    exercises = declared_exercises(stem)
     try:
         for name, cases in private_cases(stem).items():
             if name not in exercises:
@@ -263,6 +270,46 @@ def load_exercises(stem):
             f"autograder/private/{stem}.py stops with {type(error).__name__}: {error}"
         ) from error
     return exercises
+
+
+def declared_exercises(stem):
+    """Return the exercises that `autograder/checks/<stem>/` declares, in the order of the source.
+
+    Raises:
+        CourseError: if the source has exercises without checks, or the checks are of none.
+    """
+    folder = ROOT / "autograder" / "checks" / stem
+    if folder.with_suffix(".py").exists():  # a chapter in the older form
+        module = importlib.import_module(f"autograder.checks.{stem}")
+        return {exercise.name: exercise for exercise in module.EXERCISES}
+    if not folder.is_dir() or not source_of(stem).exists():
+        raise CourseError(
+            f"{stem} has no checks; write autograder/checks/{stem}/<exercise>.py (CONTRIBUTING.md"
+            " shows how)"
+        )
+    names = EXERCISE_CELL.findall(source_of(stem).read_text(encoding="utf-8"))
+    written = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    if missing := [name for name in names if name not in written]:
+        raise CourseError(
+            f"{missing[0]} has no checks; write autograder/checks/{stem}/{missing[0]}.py"
+            " (CONTRIBUTING.md shows how)"
+        )
+    if others := sorted(written.difference(names)):
+        raise CourseError(
+            f"autograder/checks/{stem}/{others[0]}.py is of no exercise in solutions/{stem}.py;"
+            f" there are: {', '.join(names)}"
+        )
+    return {name: declared_exercise(stem, name) for name in names}
+
+
+def declared_exercise(stem, name):
+    """Return the exercise that a file of checks declares."""
+    module = importlib.import_module(f"autograder.checks.{stem}.{name}")
+    for value in vars(module).values():
+        exercise = getattr(value, "exercise", None)
+        if isinstance(exercise, Exercise) and exercise.name == name:
+            return exercise
+    raise CourseError(f"autograder/checks/{stem}/{name}.py should hold Checks(reference.{name})")
 
 
 def private_cases(stem):

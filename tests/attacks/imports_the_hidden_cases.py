@@ -7,6 +7,7 @@ import importlib
 
 for name in (
     "autograder.checks.ch04_attention",
+    "autograder.checks.ch04_attention.softmax",
     "solutions.ch04_attention",
     "autograder.grading.grade",
     "autograder.boundary.kernel",

@@ -1,0 +1,152 @@
+"""How an author writes the checks of an exercise: each case, each wrong and each right answer in
+one place, in `autograder/checks/chNN_x/<exercise>.py`.
+
+    softmax = Checks(reference.softmax, laws=(sums_to_one,))
+
+    softmax.shown("three scores become three weights", scores=normal(3), weight=2)
+    softmax.hidden("an axis in the middle", scores=normal(3, 3, 3), axis=1)
+
+    @softmax.wrong("dividing by the sum is enough", hint="What does the formula do first?")
+    def without_exponential(scores, axis=-1): ...
+
+    @softmax.right
+    def by_torch(scores, axis=-1): ...
+"""
+
+import inspect
+from functools import cached_property, partial
+
+from autograder.authoring.drawn import draw
+from autograder.authoring.exercise import Case, Exercise, Misconception
+from autograder.authoring.usual import USUAL
+from autograder.course import CourseError
+from autograder.shared.laws import LAWS
+from autograder.shared.probes import PROBES, returned
+
+
+class Checks:
+    """All that decides whether an exercise was solved.
+
+    Args:
+        reference: the right implementation; its name is the exercise's and the file's.
+        laws: of `autograder.shared.laws`, with arguments as `partial(sums_to_one, of="weights")`;
+            each holds in every case in which the reference obeys it.
+        returns: names of the returned values, where it returns a tuple.
+        shortcuts: last names of library functions that do what it asks to write; a call of one
+            keeps its points and is flagged.
+        probe: how the cases observe it that name no other; one of `autograder.shared.probes`.
+
+    Raises:
+        CourseError: here and in all methods, in a sentence that names the file, where something
+            declared does not fit.
+    """
+
+    def __init__(self, reference, *, laws=(), returns=(), shortcuts=(), probe=returned):
+        self.reference = reference
+        self.laws = tuple(map(self._law, laws))
+        self.returns, self.shortcuts, self.probe = returns, shortcuts, probe
+        self.cases, self.misconceptions, self.alternatives = {}, [], []
+
+    def shown(self, title, inputs=None, /, *, probe=None, weight=1, laws=None, **arguments):
+        """Declare a case that the learner's own `check` runs.
+
+        Args:
+            title: what a right answer does here, in the learner's words: "axis=0 makes the columns
+                sum to 1".
+            inputs: `inputs(rng) -> dict` where inputs depend on each other.
+            probe: how the answer is observed.
+            weight: the case's share of its cell's points, relative to the other cases.
+            laws: those of this case alone, instead of the exercise's.
+            arguments: the inputs, in the order of the signature; plain, or described as `normal(3)`
+                and drawn in this order.
+        """
+        self._add(title, inputs, arguments, probe, weight, laws, visible=True)
+
+    def hidden(self, title, inputs=None, /, *, probe=None, weight=1, laws=None, **arguments):
+        """Declare a case that runs only when a notebook is graded; arguments as of `shown`."""
+        self._add(title, inputs, arguments, probe, weight, laws, visible=False)
+
+    def wrong(self, belief, hint=""):
+        """Declare a wrong answer: a decorator, or called with what a function made.
+
+        Args:
+            belief: the thought behind it, in one line, for the instructor's report.
+            hint: what that learner should look at; it never says what to write.
+        """
+        if not hint:
+            raise self._error(f"the wrong answer {belief!r} has no hint")
+        if any(belief == other.belief for other in self.misconceptions):
+            raise self._error(f"two wrong answers have the belief {belief!r}")
+
+        def declare(implementation):
+            self.misconceptions.append(Misconception(belief, implementation, hint))
+            return implementation
+
+        return declare
+
+    def right(self, implementation):
+        """Declare a right answer, written differently from the reference."""
+        self.alternatives.append(implementation)
+        return implementation
+
+    def usual(self, name, *, belief=None, hint=None):
+        """Declare one of the wrong answers that most exercises have, by its name in
+        `autograder.authoring.usual`; its own belief and hint are the general ones, if not given.
+        """
+        if name not in USUAL:
+            there = ", ".join(map(repr, USUAL))
+            raise self._error(f"there is no usual wrong answer {name!r}; there are: {there}")
+        usual = USUAL[name]
+        return self.wrong(belief or usual.belief, hint or usual.hint)(usual.make(self.reference))
+
+    @cached_property
+    def exercise(self):
+        """What was declared, as the rest of the grader knows it."""
+        return Exercise(
+            self.reference,
+            tuple(self.cases.values()),
+            tuple(self.misconceptions),
+            tuple(self.alternatives),
+            self.returns,
+            self.shortcuts,
+            self.laws,
+        )
+
+    def _add(self, title, inputs, arguments, probe, weight, laws, visible):
+        probe = probe or self.probe
+        if title in self.cases:
+            raise self._error(f"two cases have the title {title!r}")
+        if PROBES.get(probe.__name__) is not probe:
+            raise self._error(f"{title!r}: {probe.__name__} is no probe of autograder.shared")
+        if arguments:
+            if inputs is not None:
+                raise self._error(f"{title!r} gives its inputs twice")
+            self._require_signature(title, list(arguments))
+            inputs = partial(draw, arguments)
+        laws = None if laws is None else tuple(map(self._law, laws))
+        self.cases[title] = Case(title, inputs, probe, laws, visible, weight)
+
+    def _require_signature(self, title, given):
+        """Raise a CourseError unless arguments are those of the reference, in its order."""
+        takes = list(inspect.signature(self.reference).parameters)
+        if inspect.isclass(self.reference):
+            return
+        if unknown := [name for name in given if name not in takes]:
+            raise self._error(f"{title!r} gives {unknown[0]!r}; the signature has {takes}")
+        if given != takes[: len(given)]:
+            raise self._error(
+                f"{title!r} gives {given}; the signature begins {takes[: len(given)]}"
+            )
+
+    def _law(self, law):
+        """Return a law as cases hold it: its name and its arguments."""
+        function, named = (law.func, law.keywords) if isinstance(law, partial) else (law, {})
+        name = getattr(function, "__name__", repr(function))
+        if LAWS.get(name) is not function:
+            raise self._error(f"{name} is no law of autograder.shared.laws")
+        return name, named
+
+    def _error(self, words):
+        name = self.reference.__name__
+        stem = self.reference.__module__.split(".")[-1]
+        return CourseError(f"in autograder/checks/{stem}/{name}.py, {words}")

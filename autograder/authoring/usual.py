@@ -1,0 +1,129 @@
+"""Wrong answers that most exercises have, made from the reference, by name."""
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Usual:
+    """A wrong answer to any exercise.
+
+    Args:
+        belief, hint: as of a wrong answer of one exercise; an exercise may give better ones.
+        make: `make(reference)` returns the wrong implementation.
+    """
+
+    belief: str
+    hint: str
+    make: Callable
+
+
+def of_arguments(change):
+    """Make wrong answers that change each argument and then do it right."""
+
+    def make(reference):
+        @wraps(reference)
+        def wrong(*arguments, **named):
+            changed = {name: change(argument) for name, argument in named.items()}
+            return reference(*map(change, arguments), **changed)
+
+        return wrong
+
+    return make
+
+
+def of_result(change):
+    """Make wrong answers that do it right and then change the result; of a class, that of its
+    `forward`.
+    """
+
+    def make(reference):
+        right = reference.forward if inspect.isclass(reference) else reference
+
+        @wraps(right)
+        def wrong(*arguments, **named):
+            return change(right(*arguments, **named))
+
+        if inspect.isclass(reference):
+            return type(reference.__name__, (reference,), {"forward": wrong})
+        return wrong
+
+    return make
+
+
+def each(change):
+    """Make a change of one value one of a result that may have several."""
+
+    def change_all(result):
+        if isinstance(result, tuple):
+            return tuple(map(change, result))
+        return change(result)
+
+    return change_all
+
+
+def cast(dtype):
+    """Make a change that brings floating arrays and tensors into a dtype, "float32" or "float64"."""
+
+    def change(value):
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            return value.astype(dtype)
+        torch = sys.modules.get("torch")
+        if torch and isinstance(value, torch.Tensor) and value.is_floating_point():
+            return value.to(getattr(torch, dtype))
+        return value
+
+    return change
+
+
+def in_dtype(dtype):
+    """Make wrong answers of one dtype; those of a class leave its weights as they are."""
+    from_arguments, from_result = of_arguments(cast(dtype)), of_result(each(cast(dtype)))
+    return lambda reference: (from_result if inspect.isclass(reference) else from_arguments)(
+        reference
+    )
+
+
+USUAL = {
+    "in float64": Usual(
+        "the result is float64 whatever comes in",
+        "Somewhere a float64 enters. Which of your operations brings it in?",
+        in_dtype("float64"),
+    ),
+    "in float32": Usual(
+        "the result is float32 whatever comes in",
+        "The result should have the dtype of the arguments. Which step chooses one of its own?",
+        in_dtype("float32"),
+    ),
+    "detached": Usual(
+        "numbers may be copied out and in again",
+        "The numbers are right, but gradients no longer flow back from them. Which step leaves"
+        " PyTorch, or makes a new tensor of bare numbers?",
+        of_result(each(lambda tensor: tensor.detach().clone())),
+    ),
+    "inverted": Usual(
+        "True means masked",
+        "Your True and False are each other's. What does True mean in a mask of this book?",
+        of_result(lambda mask: ~mask),
+    ),
+    "transposed": Usual(
+        "rows and columns are each other's",
+        "The numbers are right but lie on their side: what do rows count, and what do columns?",
+        of_result(lambda matrix: matrix.swapaxes(-2, -1)),
+    ),
+    "negated": Usual(
+        "the sign is flipped",
+        "The size is right, the sign is not. Which way should the result point?",
+        of_result(lambda numbers: -numbers),
+    ),
+    "in another order": Usual(
+        "the returned values may come in any order",
+        "All values are there. In which order are they to be returned?",
+        of_result(lambda results: results[::-1]),
+    ),
+}

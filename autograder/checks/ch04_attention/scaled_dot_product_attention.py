@@ -1,0 +1,298 @@
+"""Averages of the values, weighted by how well their keys match."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch04_attention import halves, normal
+from autograder.checks.ch04_attention.attention_scores import (
+    in_float64,
+    over_d_k,
+    unscaled,
+    with_all_axes_reversed,
+)
+from autograder.checks.ch04_attention.softmax import (
+    by_logarithm,
+    naive,
+    over_everything,
+)
+from autograder.shared.laws import between_the_values, exactly_one, sums_to_one
+from autograder.shared.probes import arguments_after
+from solutions import ch04_attention as reference
+
+
+@drawn
+def queries_keys_values(rng, *batch, query_len, key_len, d_k, d_v, scale=1.0, dtype=np.float64):
+    return {
+        "query": normal(rng, *batch, query_len, d_k, scale=scale, dtype=dtype),
+        "key": normal(rng, *batch, key_len, d_k, scale=scale, dtype=dtype),
+        "value": normal(rng, *batch, key_len, d_v, dtype=dtype),
+    }
+
+
+def one_query_that_prefers_a_key(rng):
+    """One query and two keys of which it prefers one: where both have the same score, equal weights
+    for everybody are right.
+    """
+    while True:
+        drawn = queries_keys_values(query_len=1, key_len=2, d_k=2, d_v=2)(rng)
+        if abs(drawn["query"] @ (drawn["key"][0] - drawn["key"][1])).item() > 0.2:
+            return drawn
+
+
+def rows_around_1000(rng):
+    """Queries and keys with scores around 1000 in some rows and around -1000 in others, close
+    together in each.
+    """
+    query, key = normal(rng, 3, 4), normal(rng, 4, 4)
+    query[:, 0] = rng.permutation([40, -40, 40])
+    key[:, 0] = 50
+    return {"query": query, "key": key, "value": normal(rng, 4, 3)}
+
+
+def scores_in_steps(rng):
+    """A query whose weights range from almost 1 down to almost 0, in steps: its scores are 0, -5,
+    -10, -15 and -20.
+    """
+    query, key = normal(rng, 1, 4), np.zeros((5, 4))
+    query[:, 0] = 2
+    key[:, 0] = rng.permutation([0, -5, -10, -15, -20])
+    return {"query": query, "key": key, "value": 1 + normal(rng, 5, 3, scale=0.2)}
+
+
+def queries_of_zeros(rng):
+    return {"query": np.zeros((2, 3)), "key": normal(rng, 4, 3), "value": normal(rng, 4, 2)}
+
+
+def in_float16(rng):
+    return {
+        "query": halves(rng, 2, 4, low=-1, high=1),
+        "key": halves(rng, 3, 4, low=-1, high=1),
+        "value": halves(rng, 3, 2, low=1, high=4),
+    }
+
+
+def attention_with(scores_of, weights_of=reference.softmax):
+    """Make an attention from a rule for the scores and one for the weights."""
+
+    def attention(query, key, value):
+        weights = weights_of(scores_of(query, key, value))
+        return weights @ value, weights
+
+    return attention
+
+
+def right_scores(query, key, value):
+    return reference.attention_scores(query, key)
+
+
+def scaled_by(number):
+    return lambda query, key, value: unscaled(query, key) / math.sqrt(number(query, key, value))
+
+
+scaled_dot_product_attention = Checks(
+    reference.scaled_dot_product_attention,
+    laws=(partial(sums_to_one, of="weights"), between_the_values),
+    returns=("output", "weights"),
+    shortcuts=(
+        "scaled_dot_product_attention",
+        "multi_head_attention_forward",
+        "MultiheadAttention",
+    ),
+)
+
+scaled_dot_product_attention.shown("one query, two keys", one_query_that_prefers_a_key, weight=2)
+scaled_dot_product_attention.shown(
+    "a sentence that attends to itself", queries_keys_values(query_len=4, key_len=4, d_k=4, d_v=4)
+)
+scaled_dot_product_attention.shown(
+    "more keys than queries", queries_keys_values(query_len=2, key_len=5, d_k=3, d_v=3)
+)
+scaled_dot_product_attention.shown(
+    "values longer than keys", queries_keys_values(query_len=3, key_len=3, d_k=2, d_v=6)
+)
+scaled_dot_product_attention.shown(
+    "a batch is carried along", queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=6)
+)
+scaled_dot_product_attention.shown(
+    "float32 in, float32 out",
+    queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2, dtype=np.float32),
+)
+scaled_dot_product_attention.shown(
+    "the arguments stay as they were",
+    queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2),
+    probe=arguments_after,
+)
+scaled_dot_product_attention.hidden(
+    "batch and heads", queries_keys_values(2, 3, query_len=4, key_len=5, d_k=6, d_v=7), weight=2
+)
+scaled_dot_product_attention.hidden(
+    "all sizes equal", queries_keys_values(3, query_len=3, key_len=3, d_k=3, d_v=3)
+)
+scaled_dot_product_attention.hidden("rows with scores around 1000 and -1000", rows_around_1000)
+scaled_dot_product_attention.hidden(
+    "a single key gets a weight of exactly 1",
+    queries_keys_values(query_len=3, key_len=1, d_k=4, d_v=2),
+    laws=(partial(exactly_one, of="weights"), between_the_values),
+)
+scaled_dot_product_attention.hidden(
+    "long vectors", queries_keys_values(query_len=3, key_len=4, d_k=64, d_v=5)
+)
+scaled_dot_product_attention.hidden("small weights are not cut off", scores_in_steps)
+scaled_dot_product_attention.hidden("queries of zeros look at all keys alike", queries_of_zeros)
+scaled_dot_product_attention.hidden("float16 in, float16 out", in_float16)
+scaled_dot_product_attention.hidden(
+    "a batch stays as it was",
+    queries_keys_values(2, query_len=2, key_len=3, d_k=4, d_v=2),
+    probe=arguments_after,
+)
+
+
+scaled_dot_product_attention.wrong(
+    "the softmax runs over the queries",
+    hint="Take one query: over which axis do its weights have to sum to 1?",
+)(attention_with(right_scores, lambda scores: reference.softmax(scores, axis=-2)))
+
+
+scaled_dot_product_attention.wrong(
+    "the dot products are the scores",
+    hint="The weights are sharper than they should be. What happens to the dot products before the"
+    " softmax?",
+)(attention_with(lambda query, key, value: unscaled(query, key)))
+
+
+scaled_dot_product_attention.wrong(
+    "the scale is d_k", hint="The weights are too even. Which power of d_k does the scale take?"
+)(attention_with(lambda query, key, value: over_d_k(query, key)))
+
+
+scaled_dot_product_attention.wrong(
+    "the scale is sqrt(d_v)",
+    hint="Your scale follows the length of the values. Which vectors enter the dot product?",
+)(attention_with(scaled_by(lambda query, key, value: value.shape[-1])))
+
+
+scaled_dot_product_attention.wrong(
+    "the scale is sqrt(key_len)",
+    hint="Your scale follows the number of keys. Over which axis does a dot product sum?",
+)(attention_with(scaled_by(lambda query, key, value: key.shape[-2])))
+
+
+scaled_dot_product_attention.wrong(
+    "np.sqrt keeps float32",
+    hint="Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way,"
+    " single numbers included.",
+)(attention_with(lambda query, key, value: in_float64(query, key)))
+
+
+scaled_dot_product_attention.wrong(
+    ".T swaps the last two axes",
+    hint="Which axes of the keys change places in your function when there are more than two, and"
+    " which should?",
+)(attention_with(lambda query, key, value: with_all_axes_reversed(query, key)))
+
+
+scaled_dot_product_attention.wrong(
+    "all weights together sum to 1",
+    hint="Each query has an average of its own: over how much do your weights sum to 1?",
+)(attention_with(right_scores, over_everything))
+
+
+scaled_dot_product_attention.wrong(
+    "exp of the raw scores is good enough",
+    hint="Does your softmax hold for scores around 1000, and for scores around -1000?",
+)(attention_with(right_scores, naive))
+
+
+@scaled_dot_product_attention.wrong(
+    "weights come first", hint="Both arrays are there. In which order are they to be returned?"
+)
+def swapped(query, key, value):
+    return reference.scaled_dot_product_attention(query, key, value)[::-1]
+
+
+@scaled_dot_product_attention.wrong(
+    "scores are weights",
+    hint="The output is right; the second array is still what went into the softmax.",
+)
+def returning_scores(query, key, value):
+    output, _ = reference.scaled_dot_product_attention(query, key, value)
+    return output, reference.attention_scores(query, key)
+
+
+@scaled_dot_product_attention.wrong(
+    "weights are transposed before they meet the values",
+    hint="The weights are right. Which of their axes belongs to the values: that of the queries or"
+    " that of the keys?",
+)
+def with_transposed_weights(query, key, value):
+    _, weights = reference.scaled_dot_product_attention(query, key, value)
+    return weights.swapaxes(-2, -1) @ value, weights
+
+
+@scaled_dot_product_attention.wrong(
+    "the scale comes after the softmax",
+    hint="The weights no longer sum to 1. In which order do scale and softmax come?",
+)
+def scaled_after_softmax(query, key, value):
+    weights = reference.softmax(unscaled(query, key)) / math.sqrt(query.shape[-1])
+    return weights @ value, weights
+
+
+@scaled_dot_product_attention.wrong(
+    "no softmax is needed",
+    hint="These weights can be negative. Which step turns scores into weights?",
+)
+def without_softmax(query, key, value):
+    scores = reference.attention_scores(query, key)
+    return scores @ value, scores
+
+
+@scaled_dot_product_attention.wrong(
+    "the keys are averaged",
+    hint="The weights are right, but the output averages the wrong vectors.",
+)
+def averaging_keys(query, key, value):
+    _, weights = reference.scaled_dot_product_attention(query, key, value)
+    return weights @ key, weights
+
+
+@scaled_dot_product_attention.right
+def by_einsum(query, key, value):
+    scores = np.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
+    weights = by_logarithm(scores)
+    return np.einsum("...qk,...kv->...qv", weights, value), weights
+
+
+@scaled_dot_product_attention.right
+def by_loops(query, key, value):
+    output = np.empty((*query.shape[:-1], value.shape[-1]), dtype=value.dtype)
+    weights = np.empty((*query.shape[:-1], key.shape[-2]), dtype=query.dtype)
+    for index in np.ndindex(*query.shape[:-1]):
+        scores = key[index[:-1]] @ query[index] / math.sqrt(query.shape[-1])
+        weights[index] = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+        output[index] = sum(
+            weight * one for weight, one in zip(weights[index], value[index[:-1]], strict=True)
+        )
+    return output, weights
+
+
+@scaled_dot_product_attention.right
+def by_torch(query, key, value):
+    import torch
+
+    query, key, value = (torch.from_numpy(array.copy()) for array in (query, key, value))
+    identity = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], key.shape[-2])
+    weights = torch.nn.functional.scaled_dot_product_attention(query, key, identity)
+    return (
+        torch.nn.functional.scaled_dot_product_attention(query, key, value).numpy(),
+        weights.numpy(),
+    )
+
+
+@scaled_dot_product_attention.right
+def as_a_list(query, key, value):
+    return list(reference.scaled_dot_product_attention(query, key, value))
