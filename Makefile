@@ -3,20 +3,29 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup notebooks book lab grade test test-long bench lint demo clean
+.PHONY: help setup system-packages notebooks book lab grade test test-long bench lint demo clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
+.NOTPARALLEL:    # system packages come before the environment, and the environment before its use
+
 .venv/.ready: requirements.txt pyproject.toml
-	@echo "Setting up .venv with the packages of requirements.txt: one to five minutes, once"
+	@echo "Setting up .venv with the packages of requirements.txt: half a minute to five minutes, once"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --requirement requirements.txt
+	$(BIN)/python .ci/install requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 	$(BIN)/jupyter labextension disable --level=sys_prefix "@jupyterlab/apputils-extension:announcements" 2> /dev/null
-	touch .venv/.ready
+	touch $@
+
+.venv/.ready-tests: .venv/.ready requirements-tests.txt
+	$(BIN)/python .ci/install requirements.txt requirements-tests.txt
+	touch $@
 
 setup: .venv/.ready  ## the environment, in .venv
+
+system-packages:
+	@PYTHON=$(PYTHON) .ci/system-packages
 
 notebooks: setup  ## solutions/ -> notebooks/ and the learner's side of the checks
 	$(BIN)/python -m autograder release
@@ -40,14 +49,14 @@ grade: setup     ## grade your own copies in work/
 demo: setup      ## everything once: notebooks, book, a sample class graded, a translator trained
 	$(BIN)/python -m autograder demo
 
-lint: setup      ## ruff
+lint: .venv/.ready-tests  ## ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-test: lint       ## what must stay true
+test: system-packages lint  ## what must stay true
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long"
 
-test-long: setup ## the same, whole
+test-long: system-packages .venv/.ready-tests  ## the same, whole
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 bench: setup     ## what grading and training cost, ours beside stock
