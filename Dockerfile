@@ -5,6 +5,7 @@ RUN apt-get update -qq \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /attention
 COPY requirements.txt pyproject.toml Makefile ./
+COPY .ci .ci
 COPY autograder autograder
 COPY solutions solutions
 COPY book book
