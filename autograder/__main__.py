@@ -132,9 +132,9 @@ def run(options):
             for stem in [require_chapter(stem) for stem in options.chapters] or chapters():
                 print(release(stem).relative_to(ROOT))
         case "work":
-            from autograder.tools.work import copy_missing
+            from autograder.tools.work import put_copies
 
-            copy_missing()
+            put_copies()
         case "grade-work":
             from autograder.tools.work import grade_work
 

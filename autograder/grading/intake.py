@@ -34,8 +34,8 @@ MOODLE = re.compile(
     r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file"
 )  # begins a folder's name, or a file's
 COPY = re.compile(
-    r"copy of|copy ?\d*|\(\d+\)|", re.IGNORECASE
-)  # what programs add to the name of a copy
+    r"copy of|copy ?\d*|\(\d+\)|\(before [\d, -]+\)|", re.IGNORECASE
+)  # what programs, `make lab` among them, add to the name of a copy
 CANVAS = re.compile(r"(?P<learner>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
 LONGEST_TIMESTAMP = 100  # bytes
 LONGEST_NAME = (

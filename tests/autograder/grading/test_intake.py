@@ -206,6 +206,8 @@ def test_two_learners_files_of_one_name_are_not_taken_for_one_learners(tmp_path)
         "ch04_attention (1)",
         "ch04_attention-Copy1",
         "Copy of ch04_attention",
+        "ch04_attention (before 2026-11-22)",
+        "ch04_attention (before 2026-11-22, 2)",
         "ch04_attention_copy",
     )
     for copy in copies:

@@ -2,13 +2,10 @@
 ours.
 """
 
-import re
 import subprocess
 import sys
 
-import pytest
-
-from autograder.course import ROOT, WORK
+from autograder.course import ROOT
 from autograder.shared.learner import read_all_exercises
 
 # What a learner's machine may lack: the references, and the checks that hold them.
@@ -103,51 +100,3 @@ def test_the_hidden_cell_runs_nothing_and_earns_nothing():
 
 def test_the_visible_cases_hold_no_hidden_one():
     assert {case.visible for case in read_all_exercises()["softmax"].cases} == {True}
-
-
-@pytest.mark.parametrize("again", [False, True])
-def test_own_copies_are_made_once_and_never_overwritten(tmp_path, monkeypatch, capsys, again):
-    from autograder.tools import work
-
-    monkeypatch.setattr(work, "WORK", tmp_path / "work")
-    monkeypatch.setattr(work, "ROOT", tmp_path)
-    if again:
-        (tmp_path / "work").mkdir()
-        (tmp_path / "work" / "ch04_attention.ipynb").write_text("mine")
-    work.copy_missing()
-    own = (tmp_path / "work" / "ch04_attention.ipynb").read_text()
-    assert (own == "mine") is again
-    assert ("yours, left as it is" in capsys.readouterr().out) is again
-
-
-def test_grading_ones_own_work_prints_scores_and_hints(tmp_path, monkeypatch, capsys):
-    from autograder.tools import work
-
-    monkeypatch.setattr(work, "WORK", tmp_path)
-    (tmp_path / "ch04_attention.ipynb").write_bytes(
-        (ROOT / "notebooks" / "ch04_attention" / "ch04_attention.ipynb").read_bytes()
-    )
-    work.grade_work(["ch04_attention"])
-    printed = capsys.readouterr().out
-    assert re.search(r"in all +0/\d+", printed)
-    assert "softmax is still the stub" in printed
-
-
-def test_grading_what_is_not_there_names_the_command(tmp_path):
-    ran = subprocess.run(
-        [sys.executable, "-m", "autograder", "grade-work", "ch77_none"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 2
-    assert "there is no chapter 'ch77_none'; there are: ch01_embeddings" in ran.stderr
-    if not WORK.exists():
-        ran = subprocess.run(
-            [sys.executable, "-m", "autograder", "grade-work"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
-        assert ran.returncode == 2
-        assert "`make lab`" in ran.stderr
