@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
+from solutions.translator import corpus
 from solutions.translator.checkpoints import CheckpointError
-from solutions.translator.corpus import generate as corpus
 from solutions.translator.data.text import clean, cleaning_table, read_pairs
 from solutions.translator.measure import evaluation, records
 from solutions.translator.measure.attention_map import cross_attention, draw

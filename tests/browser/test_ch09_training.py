@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from solutions.ch09_training import beam_search, beam_step
-from solutions.translator.corpus import generate as corpus
+from solutions.translator import corpus
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from solutions.translator.corpus import generate as corpus
+from solutions.translator import corpus
 from solutions.translator.decoding import translate_ids
 from solutions.translator.export_onnx import export
 from solutions.translator.runs import FinishedRun, Shape, prepare

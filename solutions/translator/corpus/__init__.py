@@ -1,1 +1,36 @@
-"""The course's own English-Italian corpus."""
+"""An English-Italian corpus that is ours: sentences drawn from a grammar, and splits that ask what
+a translator has understood.
+
+`splits` draws them with a seed. No sentence is in two splits, no English sentence has two Italian
+ones, and every word of a test sentence was seen in training. What differs is what was *not* seen:
+the sentence ("random"), a noun together with an adjective ("combinations"), a construction
+("structures"), a length ("long").
+"""
+
+from solutions.translator.corpus.draw import (
+    PROMISE,
+    SEEN,
+    UNSEEN,
+    Writer,
+    collect,
+    examples,
+    kept_back_pairs,
+    splits,
+)
+from solutions.translator.corpus.spelling import as_pair, sentence, words
+from solutions.translator.corpus.statements import COMPARATIVES
+
+__all__ = [
+    "COMPARATIVES",
+    "PROMISE",
+    "SEEN",
+    "UNSEEN",
+    "Writer",
+    "as_pair",
+    "collect",
+    "examples",
+    "kept_back_pairs",
+    "sentence",
+    "splits",
+    "words",
+]

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from solutions.ch08_encoder_decoder import Transformer, sinusoidal_positions
 from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
-from solutions.translator.corpus import generate as corpus
+from solutions.translator import corpus
 from solutions.translator.data.batches import Batches
 from solutions.translator.data.text import clean, read_pairs
 from solutions.translator.data.tokenizer import BOS, PAD, Tokenizer

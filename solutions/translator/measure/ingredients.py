@@ -35,7 +35,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from solutions.translator.corpus import generate as corpus
+from solutions.translator import corpus
 from solutions.translator.data.batches import Batches
 from solutions.translator.measure import evaluation
 from solutions.translator.measure.records import cpu_name

@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 
 from autograder.course import ROOT
-from solutions.translator.corpus import generate as corpus
+from solutions.translator import corpus
 from solutions.translator.corpus import grammar
 from solutions.translator.corpus.grammar import (
     Words,

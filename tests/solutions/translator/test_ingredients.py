@@ -8,7 +8,7 @@ import math
 import pytest
 
 from book.experiments import measurements
-from solutions.translator.corpus import generate as corpus
+from solutions.translator import corpus
 from solutions.translator.measure import ingredients
 from solutions.translator.runs import Shape
 from solutions.translator.training import Settings
