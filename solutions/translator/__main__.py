@@ -3,8 +3,11 @@ train | translate | evaluate`.
 """
 
 import argparse
+import contextlib
+import ctypes
 import dataclasses
 import sys
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,25 +15,21 @@ import torch
 from solutions.translator import corpus
 from solutions.translator.checkpoints import CheckpointError
 from solutions.translator.data.text import clean, cleaning_table, read_pairs
-from solutions.translator.measure import evaluation, records
+from solutions.translator.distributed import Team
+from solutions.translator.measure import evaluation, records, splits
 from solutions.translator.measure.attention_map import cross_attention, draw
-from solutions.translator.runs import FinishedRun, RunError, Shape, prepare
-from solutions.translator.training import Settings, Team, TrainingError, keep_memory
+from solutions.translator.runs import FinishedRun, RunError, prepare
+from solutions.translator.settings import (
+    PRESETS,
+    Settings,
+    Shape,
+    known_precision,
+    with_preset,
+)
+from solutions.translator.training import TrainingError
 
 FOLDER = Path(__file__).resolve().parents[2] / "work" / "translator"
-# what is known to work: sizes and settings by name; every one of them can be changed by its option
-PRESETS = {
-    "small": {  # the course's own corpus, on a laptop in a minute or two
-        "d_model": 128, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2, "d_ff": 512, "dropout": 0.0,
-        "tokens": 1024, "learning_rate": 2e-3, "warmup": 200, "smoothing": 0.0, "steps": 4000, "minutes": 2.7,
-        "look_every": 500, "precision": "auto",
-    },
-    "captions": {  # 29,000 image captions, on two cores in three minutes; with more time, more --d-model and --dropout
-        "d_model": 192, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2, "d_ff": 384, "dropout": 0.0, "tied": "all",
-        "tokens": 768, "learning_rate": 2.5e-3, "warmup": 400, "smoothing": 0.1, "minutes": 3.0, "look_every": 1000,
-        "precision": "auto", "vocab": 3000,
-    },
-}  # fmt: skip
+MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # as malloc.h numbers what mallopt can set
 
 
 def main(arguments=None):
@@ -147,30 +146,17 @@ def reader_of(field):
 
 def train(options):
     """Train, and say how good it has become."""
-    preset = PRESETS[options.preset or ("captions" if options.source else "small")]
     given = {name: value for name, value in vars(options).items() if value is not None}
-    if "minutes" in given and "steps" not in given:
-        preset = {name: value for name, value in preset.items() if name != "steps"}
-    if "steps" in given and "minutes" not in given:
-        preset = {name: value for name, value in preset.items() if name != "minutes"}
-    chosen = preset | given
-    shape, settings = (
-        kind(
-            **{
-                field.name: chosen[field.name]
-                for field in dataclasses.fields(kind)
-                if field.name in chosen
-            }
-        )
-        for kind in (Shape, Settings)
-    )
+    default = "captions" if options.source else "small"
+    chosen = with_preset(options.preset or default, given)
+    shape, settings = (chosen_from(chosen, kind) for kind in (Shape, Settings))
+    settings = dataclasses.replace(settings, precision=known_precision(settings.precision))
     if options.threads:
         torch.set_num_threads(options.threads)
     keep_memory()
-    settings = dataclasses.replace(settings, precision=known(settings.precision))
     team = Team()
-    tell = print if team.rank == 0 else lambda *_, **__: None
-    pairs, validation = texts(options, tell)
+    say = partial(print, file=sys.stderr) if team.is_first else lambda text: None
+    pairs, validation = texts(options, say)
     training = prepare(
         options.folder,
         pairs,
@@ -181,45 +167,53 @@ def train(options):
         options.model,
         team,
     )
-    if team.rank == 0 and not training.has_begun():
+    if team.is_first and not training.has_begun():
         records.note_command(options.folder, options.arguments)
-    weights = sum(parameter.numel() for parameter in training.model.parameters())
-    tell(
-        f"{len(pairs):,} pairs, {weights:,} weights, {training.device}, {torch.get_num_threads()}"
-        f" threads: {options.folder}",
-        file=sys.stderr,
+    parameters = sum(parameter.numel() for parameter in training.model.parameters())
+    say(
+        f"{len(pairs):,} pairs, {parameters:,} parameters, {training.device},"
+        f" {torch.get_num_threads()} threads, {length_of(settings)}: {options.folder}"
     )
     loss = training.run()
-    team.part()
-    tell(
-        f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}",
-        file=sys.stderr,
-    )
-    if team.rank == 0 and not options.source:
-        report_splits(FinishedRun(options.folder))
+    team.close()
+    say(f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}")
+    if team.is_first and not options.source:
+        say("How much is right of sentences that training never showed:")
+        print(splits.report(FinishedRun(options.folder)))
 
 
-def known(precision):
-    """Return the precision of matrix products: "auto" is bfloat16 where the processor has
-    instructions for it.
+def chosen_from(chosen, kind):
+    """Return a Shape or Settings of what was chosen, and of its own defaults."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    return kind(**{name: chosen[name] for name in names if name in chosen})
+
+
+def length_of(settings):
+    """Say how long a training will be."""
+    steps = f"{settings.steps:,} steps" if settings.steps else ""
+    minutes = f"{settings.minutes:g} minutes" if settings.minutes else ""
+    return " or ".join(filter(None, (steps, minutes))) or "no end"
+
+
+def keep_memory():
+    """Have this process keep the memory that it has used for the next step, because giving it back
+    and getting it again page by page costs a tenth of the time.
+
+    Only glibc, the C library of most Linux systems, can do that; elsewhere nothing changes.
     """
-    if precision != "auto":
-        return precision
-    fast = (
-        torch.cuda.is_bf16_supported()
-        if torch.cuda.is_available()
-        else torch.cpu._is_avx512_bf16_supported()
-    )
-    return "bfloat16" if fast else "float32"
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(MMAP_THRESHOLD, 2**25)
+        library.mallopt(TRIM_THRESHOLD, 2**31 - 1)
 
 
-def texts(options, tell):
-    """Return the pairs to train on and those to look at."""
+def texts(options, say):
+    """Return the pairs to train on, and those to validate on."""
     if not options.source:
-        splits = corpus.splits()
-        return splits["train"], splits["validation"]
+        drawn = corpus.splits()
+        return drawn["train"], drawn["validation"]
     pairs, dropped = clean(read_pairs(options.source, options.target), max_words=options.max_words)
-    tell(cleaning_table(len(pairs), dropped), file=sys.stderr)
+    say(cleaning_table(len(pairs), dropped))
     if options.validation_source:
         return pairs, read_pairs(options.validation_source, options.validation_target)
     held_out = min(1000, len(pairs) // 20)
@@ -229,15 +223,6 @@ def texts(options, tell):
             " --validation-source"
         )
     return pairs[held_out:], pairs[:held_out]
-
-
-def report_splits(run):
-    """Say how many sentences of each split come out exactly right."""
-    splits = corpus.splits()
-    for name in ("random", "combinations", "structures", "long"):
-        sources, targets = zip(*splits[name], strict=True)
-        share = evaluation.exact_matches(run.translate(sources), targets)
-        print(f"{name}: {share:.1%} of {len(sources)} exactly right")
 
 
 def translate(options):
@@ -265,7 +250,7 @@ def evaluate(options):
     """Measure a translator on a parallel text, or on the course's test splits."""
     run = FinishedRun(options.folder)
     if not options.source:
-        report_splits(run)
+        print(splits.report(run))
         return
     sources, references = zip(*read_pairs(options.source, options.target), strict=True)
     if options.record:

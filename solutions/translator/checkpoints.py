@@ -10,6 +10,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+CHECKPOINT, WEIGHTS = "checkpoint.safetensors", "model.safetensors"  # to continue; what it became
+OF_A_STEP = "weights-*.safetensors"  # for the mean over the last few
+
 
 class CheckpointError(ValueError):
     """A checkpoint cannot be read, does not fit, or could not be written; the message says what to
@@ -68,8 +71,31 @@ def load(path, device="cpu"):
         ) from None
 
 
-def part(tensors, prefix):
-    """Return the tensors whose names begin so, without the beginning."""
+def require_the_same(path, ours, theirs):
+    """Stop if a checkpoint is of another training.
+
+    Args:
+        path: of the checkpoint.
+        ours, theirs: what this training and the checkpoint say of themselves: dicts of what JSON
+            can hold, with a dict "settings".
+
+    Raises:
+        CheckpointError: which says what differs.
+    """
+    ours, theirs = (
+        {**each, **each["settings"], "settings": None}
+        for each in (json.loads(json.dumps(ours)), theirs)
+    )
+    changed = [name for name, value in ours.items() if theirs.get(name) != value]
+    if changed:
+        raise CheckpointError(
+            f"{path} is of a training with other settings (of {', '.join(changed)}); give those,"
+            " or another folder with --into"
+        )
+
+
+def named(tensors, prefix):
+    """Return the tensors whose names begin with a prefix, without the prefix."""
     return {
         name.removeprefix(prefix): tensor
         for name, tensor in tensors.items()
@@ -88,7 +114,7 @@ def put_weights(model, tensors, path):
     Raises:
         CheckpointError: if they are another model's.
     """
-    own, kept = dict(model.named_parameters()), part(tensors, "model.")
+    own, kept = dict(model.named_parameters()), named(tensors, "model.")
     wrong = sorted(own.keys() ^ kept.keys()) or [
         name for name in own if own[name].shape != kept[name].shape
     ]
@@ -115,9 +141,9 @@ def optimizer_tensors(model, optimizer):
 
 def put_optimizer_tensors(model, optimizer, tensors):
     """Give an optimiser the state of a checkpoint."""
-    kept = part(tensors, "optimizer.")
+    kept = named(tensors, "optimizer.")
     for name, parameter in model.named_parameters():
-        state = {key: value for key, value in part(kept, f"{name}.").items() if "." not in key}
+        state = {key: value for key, value in named(kept, f"{name}.").items() if "." not in key}
         if state:
             optimizer.state[parameter] = {
                 key: value.to(parameter.device) for key, value in state.items()
@@ -137,3 +163,31 @@ def put_random_tensors(tensors):
     torch.set_rng_state(tensors["random.cpu"].cpu())
     if torch.cuda.is_available() and "random.cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random.cuda"].cpu())
+
+
+def keep_weights(folder, step, model, about, count):
+    """Write the weights of a step, and remove all but the last `count` of such files."""
+    save(Path(folder) / OF_A_STEP.replace("*", f"{step:08}"), weights_of(model), about)
+    for old in weight_files(folder)[:-count]:
+        old.unlink()
+
+
+def forget_weights_after(folder, step):
+    """Remove the weights of later steps than one."""
+    for path in weight_files(folder):
+        if int(path.stem.split("-")[1]) > step:
+            path.unlink()
+
+
+def weight_files(folder):
+    """Return the files that `keep_weights` wrote, the oldest first."""
+    return sorted(Path(folder).glob(OF_A_STEP))
+
+
+def put_average(model, paths, device):
+    """Give a model the mean of the weights in some files."""
+    sums = {}
+    for path in paths:
+        for name, tensor in load(path, device)[0].items():
+            sums[name] = sums.get(name, 0) + tensor.double() / len(paths)
+    put_weights(model, {name: tensor.float() for name, tensor in sums.items()}, paths[-1])

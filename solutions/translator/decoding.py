@@ -1,19 +1,21 @@
 """Translate many sentences at once: greedy or beam search, with the cache of
 `solutions.translator.model` where the model has one.
 
-A learner's own Transformer has `encode`, `decode` and `generator` only; then every further word
-reads the whole target again, and the result is the same.
+A learner's own Transformer has only `encode`, `decode` and `generator`. Then each further word means
+reading the whole target again, and the result is the same.
 """
 
 import contextlib
+import math
 
 import torch
+from torch.nn import functional
 
 from solutions.translator.data.batches import padded
-from solutions.translator.data.tokenizer import BOS, EOS, PAD
+from solutions.translator.data.tokenizer import BOS, EOS
 
 ROWS = 64  # sentences that are translated at once
-EXTRA, FACTOR = 10, 1.6  # a translation is at most so much longer than its source
+EXTRA, FACTOR = 10, 1.6  # a translation has at most FACTOR times its source's words, plus EXTRA
 
 
 def translate_ids(model, sources, beam_size=1, length_penalty=0.6, rows=ROWS):
@@ -128,10 +130,6 @@ def beam(model, src, beam_size, max_len, length_penalty=0.6):
     """Follow several hypotheses of each sentence, by the rule of `beam_search` in chapter 9, for a
     whole batch.
 
-    It ends earlier than that rule says, but only where the result is certain: a hypothesis's
-    log-probability never rises, so none that lives can overtake the best finished one once even its
-    largest possible score is smaller.
-
     Args:
         src: (batch, src_len) int64.
         max_len: the most ids in a target, `<bos>` counted.
@@ -139,75 +137,107 @@ def beam(model, src, beam_size, max_len, length_penalty=0.6):
     Returns:
         list of lists of int, without special ids.
     """
-    batch, device = len(src), src.device
+    sentences = torch.arange(len(src), device=src.device)
     next_word = writer(model, src, max_len)
-    next_word.choose(torch.arange(batch, device=device).repeat_interleave(beam_size))
-    log_probs = torch.full((batch, beam_size), -torch.inf, device=device)
-    log_probs[:, 0] = 0.0  # in the beginning there is one hypothesis
-    ids = torch.full((batch * beam_size,), BOS, device=device)
-    written = ids.new_empty((batch, beam_size, 0))
-    best = [(-float("inf"), [])] * batch
-    over = torch.zeros(batch, dtype=torch.bool)
-    for length in range(1, max_len):  # words after this step, <eos> counted
-        scores = torch.log_softmax(next_word.advance(ids).float(), dim=-1).view(
-            batch, beam_size, -1
-        )
-        vocab_size = scores.shape[-1]
-        ranked, places = (
-            (log_probs[:, :, None] + scores)
-            .flatten(1)
-            .topk(min(2 * beam_size, beam_size * vocab_size))
-        )
-        parents, words = places // vocab_size, places % vocab_size  # (batch, 2 * beam_size)
-        ends = (words == EOS) & ranked.isfinite()
-        live_before = ((words != EOS) & ranked.isfinite()).long().cumsum(dim=1)
-        reached = (
-            live_before <= beam_size
-        )  # further candidates are not looked at: the beam is full before them
-        reached[:, 1:] &= live_before[:, :-1] < beam_size
-        for row, place in (ends & reached).nonzero().tolist():
-            score = float(ranked[row, place]) / normaliser(length, length_penalty)
-            if not over[row] and score > best[row][0]:
-                best[row] = (score, written[row, parents[row, place]].tolist())
-        ranked = ranked.masked_fill(words == EOS, -torch.inf)
-        log_probs, kept = (
-            ranked.topk(beam_size)
-            if ranked.shape[1] >= beam_size
-            else padded_topk(ranked, beam_size)
-        )
-        parents, words = parents.gather(1, kept), words.gather(1, kept)
-        written = torch.cat(
-            [
-                written.gather(1, parents[:, :, None].expand(-1, -1, written.shape[2])),
-                words[:, :, None],
-            ],
-            2,
-        )
-        largest = log_probs[:, 0] / normaliser(max_len - 1, length_penalty)
-        over |= torch.tensor([each[0] for each in best]) >= largest.cpu()
-        if over.all():
+    next_word.choose(sentences.repeat_interleave(beam_size))
+    beams = Beams(len(src), beam_size, max_len, length_penalty, src.device)
+    ids = torch.full((len(src) * beam_size,), BOS, device=src.device)
+    for _ in range(max_len - 1):
+        log_probs = torch.log_softmax(next_word.advance(ids).float(), dim=-1)
+        parents = beams.extend(log_probs.view(len(src), beam_size, -1))
+        if beams.over.all():
             break
-        next_word.choose_written(
-            (parents + beam_size * torch.arange(batch, device=device)[:, None]).flatten()
-        )
-        ids = words.flatten()
-    return [
-        words if score > -float("inf") else best_living(written[row], log_probs[row])
-        for row, (score, words) in enumerate(best)
-    ]
+        next_word.choose_written((parents + beam_size * sentences[:, None]).flatten())
+        ids = beams.written[:, :, -1].flatten()
+    return beams.best()
 
 
-def padded_topk(ranked, beam_size):
-    """Return the best of fewer candidates than the beam is wide; the rest of the beam is dead."""
-    missing = beam_size - ranked.shape[1]
-    ranked = torch.cat([ranked, ranked.new_full((len(ranked), missing), -torch.inf)], dim=1)
-    values, places = ranked.topk(beam_size)
-    return values, places.clamp(max=ranked.shape[1] - missing - 1)
+class Beams:
+    """The hypotheses of a batch of sentences, and the best finished one of each.
+
+    Args:
+        batch: how many sentences.
+        beam_size: hypotheses of each.
+        max_len: the most ids in a target, `<bos>` counted.
+        length_penalty: see `normaliser`.
+    """
+
+    def __init__(self, batch, beam_size, max_len, length_penalty, device):
+        self.beam_size, self.max_len, self.length_penalty = beam_size, max_len, length_penalty
+        self.log_probs = torch.full((batch, beam_size), -torch.inf, device=device)
+        self.log_probs[:, 0] = 0.0  # in the beginning there is one hypothesis
+        self.written = torch.empty((batch, beam_size, 0), dtype=torch.int64, device=device)
+        self.finished = [(-math.inf, [])] * batch  # (score, words)
+        self.over = torch.zeros(batch, dtype=torch.bool)  # the sentences that are decided
+
+    def extend(self, log_probs):
+        """Extend every hypothesis by a word, and keep the best.
+
+        Args:
+            log_probs: (batch, beam_size, vocab_size) of the next words.
+
+        Returns:
+            (batch, beam_size): the hypothesis that each new one extends.
+        """
+        vocab_size = log_probs.shape[-1]
+        candidates = (self.log_probs[:, :, None] + log_probs).flatten(1)
+        # each hypothesis can end in only one way, so at least half of these go on
+        ranked, places = candidates.topk(min(2 * self.beam_size, candidates.shape[1]))
+        parents, words = places // vocab_size, places % vocab_size  # (batch, 2 * beam_size)
+        self.keep_finished(ranked, parents, words)
+        self.log_probs, kept = topk(ranked.masked_fill(words == EOS, -torch.inf), self.beam_size)
+        parents, words = parents.gather(1, kept), words.gather(1, kept)  # (batch, beam_size)
+        rows = torch.arange(len(parents), device=parents.device)[:, None]
+        self.written = torch.cat([self.written[rows, parents], words[:, :, None]], dim=2)
+        self.decide()
+        return parents
+
+    def keep_finished(self, ranked, parents, words):
+        """Keep a hypothesis that ends with this word, where it is the best finished one so far.
+
+        Args:
+            ranked: (batch, candidates) log-probabilities, the largest first.
+            parents, words: (batch, candidates): which hypothesis each extends, and by what.
+        """
+        ends, possible = words == EOS, ranked.isfinite()
+        living_before = (~ends & possible).cumsum(dim=1)
+        # once living ones fill the beam, no further candidate counts
+        reached = ends & possible & (living_before < self.beam_size)
+        divisor = normaliser(self.written.shape[2] + 1, self.length_penalty)
+        for row, place in reached.nonzero().tolist():
+            score = float(ranked[row, place]) / divisor
+            if not self.over[row] and score > self.finished[row][0]:
+                self.finished[row] = (score, self.written[row, parents[row, place]].tolist())
+
+    def decide(self):
+        """Note which sentences are decided.
+
+        `beam_search` would go on, but the result is certain: a hypothesis's log-probability never
+        rises, so no living one can overtake the best finished one once even its largest possible
+        score is smaller.
+        """
+        largest = self.log_probs[:, 0] / normaliser(self.max_len - 1, self.length_penalty)
+        self.over |= torch.tensor([score for score, _ in self.finished]) >= largest.cpu()
+
+    def best(self):
+        """Return the best hypothesis of each sentence; where none has finished, the likeliest
+        living one, because all of those have one length.
+        """
+        likeliest = self.log_probs.argmax(dim=1)
+        return [
+            words if score > -math.inf else self.written[row, likeliest[row]].tolist()
+            for row, (score, words) in enumerate(self.finished)
+        ]
 
 
-def best_living(written, log_probs):
-    """Return the best hypothesis where none has finished: all have one length, so the likeliest."""
-    return written[int(log_probs.argmax())].tolist()
+def topk(ranked, count):
+    """Return the best candidates and their places. If there are too few, the rest of the beam is
+    dead: its log-probability is -inf.
+    """
+    width = ranked.shape[1]
+    ranked = functional.pad(ranked, (0, max(0, count - width)), value=-torch.inf)
+    values, places = ranked.topk(count)
+    return values, places.clamp(max=width - 1)
 
 
 def normaliser(length, length_penalty):
@@ -218,10 +248,3 @@ def normaliser(length, length_penalty):
         length: words, `<eos>` counted.
     """
     return ((5 + length) / 6) ** length_penalty
-
-
-def without_special(ids):
-    """Return a row's words: from behind `<bos>` to `<eos>`."""
-    ids = list(ids)
-    ids = ids[: ids.index(EOS)] if EOS in ids else ids
-    return [each for each in ids if each not in (PAD, BOS)]

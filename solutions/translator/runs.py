@@ -1,12 +1,11 @@
-"""A run is a folder: the tokenizers, the checkpoints, the finished model and what was seen on the
-way. Here it is made, and read again.
+"""A run is a folder: the tokenizers, the checkpoints, the finished model and the history of its
+training. Here it is made, and read again.
 """
 
 import hashlib
 import importlib.util
-import re
 import shutil
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -14,42 +13,21 @@ from torch import nn
 
 from solutions.ch08_encoder_decoder import Transformer
 from solutions.translator import checkpoints
+from solutions.translator.checkpoints import WEIGHTS
+from solutions.translator.data.batches import make_batches
 from solutions.translator.data.tokenizer import Tokenizer
+from solutions.translator.data.typed import as_in_the_corpus
 from solutions.translator.decoding import translate_ids
 from solutions.translator.model import Translator
-from solutions.translator.training import WEIGHTS, Training, make_batches
+from solutions.translator.settings import Shape
+from solutions.translator.training import Training
 
 OWN_MODEL = "model.py"  # the copy of a learner's module that a run keeps
-SPELLED_OUT = (  # what people type, and how the course's corpus has it
-    (r",(?=\s|$)", ""),
-    (r"\bcan['’]t\b", "cannot"),
-    (r"\bwon['’]t\b", "will not"),
-    (r"n['’]t\b", " not"),
-    (r"['’]m\b", " am"),
-    (r"['’]re\b", " are"),
-    (r"\b(he|she|it|that|what|where|who)['’]s\b", r"\1 is"),
-)
-SHOWN = 3  # validation sentences that are translated at each look
+SHOWN = 3  # validation sentences that are translated at each evaluation
 
 
 class RunError(ValueError):
     """A run cannot be made or read as it was asked for; the message says what to do."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The size of a model: the arguments of the contract's Transformer but the vocabularies, and
-    whether embeddings are shared.
-    """
-
-    d_model: int = 256
-    num_heads: int = 4
-    num_encoder_layers: int = 3
-    num_decoder_layers: int = 3
-    d_ff: int = 1024
-    dropout: float = 0.1
-    norm_first: bool = True
-    tied: bool | str = False
 
 
 def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
@@ -67,6 +45,24 @@ def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
     tied = arguments.pop("tied")
     if path is None:
         return Translator(src_vocab_size, tgt_vocab_size, **arguments, tied=tied)
+    model = own_model(path, src_vocab_size, tgt_vocab_size, **arguments)
+    for module in model.modules():
+        # PyTorch's embeddings are large, and sqrt(d_model) times as large they learn badly
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=shape.d_model**-0.5)
+    return model
+
+
+def own_model(path, *sizes, **arguments):
+    """Make a learner's own model.
+
+    Args:
+        path: of a module with a class `Transformer`.
+        sizes, arguments: of the class.
+
+    Raises:
+        RunError: if there is no such class, or it makes no module.
+    """
     spec = importlib.util.spec_from_file_location("my_transformer", path)
     if spec is None or not Path(path).exists():
         raise RunError(
@@ -76,16 +72,11 @@ def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        model = module.Transformer(src_vocab_size, tgt_vocab_size, **arguments)
+        model = module.Transformer(*sizes, **arguments)
     except AttributeError as error:
         raise RunError(f"{path} has no class Transformer ({error})") from error
     if not isinstance(model, nn.Module):
         raise RunError(f"Transformer in {path} makes {type(model).__name__}, not an nn.Module")
-    for part in model.modules():
-        if isinstance(
-            part, nn.Embedding
-        ):  # PyTorch's are large, and sqrt(d_model) times that learns badly
-            nn.init.normal_(part.weight, std=shape.d_model**-0.5)
     return model
 
 
@@ -95,9 +86,12 @@ def prepare(
     """Make a Training from pairs of sentences.
 
     Args:
+        folder: of the run.
         pairs, validation: lists of (source, target).
+        shape, settings: Shape, Settings.
         vocab_size: of a joint byte-pair encoding; None for whole words, for each language its own.
         model_path: of a learner's module.
+        team: see Training.
 
     Returns:
         Training; `run()` it.
@@ -106,39 +100,42 @@ def prepare(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizers = tokenizers_of(folder, pairs, vocab_size)
     torch.manual_seed(settings.seed)
-    model = new_model(shape, tokenizers[0].vocab_size, tokenizers[1].vocab_size, model_path)
+    model = new_model(shape, *(each.vocab_size for each in tokenizers), model_path)
     if model_path is not None:
         shutil.copyfile(model_path, folder / OWN_MODEL)
-    ids = [
-        [
-            tokenizer.encode([pair[side] for pair in some])
-            for side, tokenizer in enumerate(tokenizers)
-        ]
-        for some in (pairs, validation)
-    ]
-    batches, looked_at = (make_batches(*each, settings) for each in ids)
-
-    def show(seen):
-        sources = ids[1][0][:SHOWN]
-        found = translate_ids(training.model, sources)
-        return {
-            "translations": [
-                {"source": source, "reference": target, "translation": tokenizers[1].decode(words)}
-                for (source, target), words in zip(validation, found, strict=False)
-            ]
-        }
-
+    batches, validation_batches = (
+        make_batches(*encoded(some, tokenizers), settings) for some in (pairs, validation)
+    )
     about = {
         "shape": shape.__dict__,
         "own_model": model_path is not None,
         "text": fingerprint(pairs, vocab_size),
     }
-    training = Training(model, batches, looked_at, settings, folder, show, about, team)
-    return training
+    samples = partial(translations, model, tokenizers, validation[:SHOWN])
+    return Training(model, batches, validation_batches, settings, folder, samples, about, team)
+
+
+def encoded(pairs, tokenizers):
+    """Return the ids of all sources and of all targets."""
+    return [
+        tokenizer.encode([pair[side] for pair in pairs])
+        for side, tokenizer in enumerate(tokenizers)
+    ]
+
+
+def translations(model, tokenizers, pairs):
+    """Translate a few sentences, for the history of a training."""
+    found = translate_ids(model, encoded(pairs, tokenizers)[0])
+    return {
+        "translations": [
+            {"source": source, "reference": target, "translation": tokenizers[1].decode(ids)}
+            for (source, target), ids in zip(pairs, found, strict=True)
+        ]
+    }
 
 
 def fingerprint(pairs, vocab_size):
-    """Return a short hash of what a run is trained on: a training does not go on with another
+    """Return a short hash of what a run is trained on: a training does not continue with another
     text.
     """
     lines = "\n".join(map("\t".join, pairs))
@@ -188,23 +185,23 @@ class FinishedRun:
         checkpoints.put_weights(self.model, tensors, path)
 
     def translate(self, sentences, beam_size=1):
-        """Translate sentences; return them in the same order. Of nothing, nothing comes."""
+        """Translate sentences, in the same order. An empty sentence translates to an empty
+        sentence.
+        """
         sources = self.source.encode([self.as_known(sentence) for sentence in sentences])
         found = iter(translate_ids(self.model, [ids for ids in sources if ids], beam_size))
         return [self.target.decode(next(found)) if ids else "" for ids in sources]
 
     def as_known(self, sentence):
-        """Return a sentence without capitals, commas, full stop and short forms such as "don't",
-        where its words are better known so.
+        """Return a sentence as the course's corpus would write it, where more of its words are
+        known then.
         """
-        plain = sentence.lower().rstrip(".! ")
-        for pattern, spelled_out in SPELLED_OUT:
-            plain = re.sub(pattern, spelled_out, plain)
-        unknown = len(self.source.unknown_words(sentence))
-        return plain if unknown > len(self.source.unknown_words(plain)) else sentence
+        plain = as_in_the_corpus(sentence)
+        unknown, left = (len(self.source.unknown_words(each)) for each in (sentence, plain))
+        return plain if left < unknown else sentence
 
     def plain_model(self):
-        """Return the same model as chapter 8 builds it, which tells its attention weights."""
+        """Return the same model as chapter 8 builds it, which returns its attention weights."""
         if self.about["own_model"]:
             raise RunError(
                 "attention is shown for the course's own model, and this run has one of its own"

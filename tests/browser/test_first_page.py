@@ -10,8 +10,8 @@ import torch
 from solutions.translator import corpus
 from solutions.translator.decoding import translate_ids
 from solutions.translator.export_onnx import export
-from solutions.translator.runs import FinishedRun, Shape, prepare
-from solutions.translator.training import Settings
+from solutions.translator.runs import FinishedRun, prepare
+from solutions.translator.settings import Settings, Shape
 
 MODEL = "**/translator-model/*"
 EXPLORER = ".explorer[data-explorer=translator]"

@@ -5,17 +5,19 @@ the batches come, depends on the seed and the epoch alone, so that a training th
 finds its place again.
 """
 
+import math
 import queue
 import threading
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from solutions.translator.data.tokenizer import BOS, EOS, PAD
 
 
 def padded(rows, round_to=1):
-    """Put rows of different lengths into one tensor, padding behind them.
+    """Put rows of different lengths into one tensor, padding after them.
 
     Args:
         rows: lists of int.
@@ -24,11 +26,15 @@ def padded(rows, round_to=1):
     Returns:
         (len(rows), longest) int64.
     """
-    longest = max(map(len, rows))
-    ids = np.full((len(rows), -(-longest // round_to) * round_to), PAD)
+    ids = np.full((len(rows), rounded_up(max(map(len, rows)), round_to)), PAD)
     for row, each in zip(ids, rows, strict=True):
         row[: len(each)] = each
     return torch.from_numpy(ids)
+
+
+def rounded_up(length, round_to):
+    """Return the smallest multiple of `round_to` that is not less than a length."""
+    return math.ceil(length / round_to) * round_to
 
 
 class Batches:
@@ -65,17 +71,23 @@ class Batches:
         order = rng.permutation(len(self.lengths))
         if self.bucketed:
             order = order[np.lexsort((self.lengths[order, 0], self.lengths[order, 1]))]
-        batches, start, longest = [], 0, 0
-        for place, index in enumerate(order):
-            longer = max(longest, int(self.lengths[index].max()))
-            if (place + 1 - start) * -(
-                -longer // self.round_to
-            ) * self.round_to > self.tokens and place > start:
-                batches.append(order[start:place])
-                start, longer = place, int(self.lengths[index].max())
-            longest = longer
-        batches.append(order[start:])
+        batches = np.split(order, self.starts(order)[1:])
         return [batches[each] for each in rng.permutation(len(batches))]
+
+    def starts(self, order):
+        """Return where each batch begins, if each takes as many pairs as fit into it.
+
+        Args:
+            order: (pairs,) the indices of the pairs, in the order in which they are taken.
+        """
+        starts, longest = [0], 0
+        for place, length in enumerate(self.lengths[order].max(axis=1).tolist()):
+            longest = max(longest, length)
+            rows = place + 1 - starts[-1]
+            if rows > 1 and rows * rounded_up(longest, self.round_to) > self.tokens:
+                starts.append(place)
+                longest = length
+        return starts
 
     def tensors(self, indices):
         """Return the pairs of a batch.
@@ -83,15 +95,11 @@ class Batches:
         Returns:
             src: (batch, src_len) int64, and target: (batch, tgt_len) int64 from `<bos>` to `<eos>`.
         """
-        sources, targets = (
-            [self.sources[each] for each in indices],
-            [self.targets[each] for each in indices],
-        )
-        target = padded(targets, 1)
-        missing = -(target.shape[1] - 1) % self.round_to  # the loop drops one column
-        return padded(sources, self.round_to), torch.nn.functional.pad(
-            target, (0, missing), value=PAD
-        )
+        src = padded([self.sources[each] for each in indices], self.round_to)
+        target = padded([self.targets[each] for each in indices])
+        read = target.shape[1] - 1  # the decoder never reads the last column
+        missing = rounded_up(read, self.round_to) - read
+        return src, functional.pad(target, (0, missing), value=PAD)
 
     def fill(self):
         """Return the part of an epoch's tokens that are words, not padding, on both sides
@@ -102,8 +110,24 @@ class Batches:
         return float(real / made)
 
 
+def make_batches(sources, targets, settings):
+    """Return Batches as the settings ask for them."""
+    return Batches(
+        sources,
+        targets,
+        settings.tokens,
+        settings.seed,
+        settings.bucketed,
+        round_to=8 if settings.precision == "bfloat16" else 1,
+    )
+
+
 def prefetched(items, make, ahead=4):
-    """Yield make(item) for each item, made by a thread while the device is at work."""
+    """Yield make(item) for each item, made by a thread while the device is at work.
+
+    Args:
+        ahead: how many may be made before they are asked for.
+    """
     ready, over = queue.Queue(ahead), object()
 
     def work():

@@ -39,8 +39,8 @@ from solutions.translator import corpus
 from solutions.translator.data.batches import Batches
 from solutions.translator.measure import evaluation
 from solutions.translator.measure.records import cpu_name
-from solutions.translator.runs import FinishedRun, Shape, prepare
-from solutions.translator.training import Settings
+from solutions.translator.runs import FinishedRun, prepare
+from solutions.translator.settings import Settings, Shape
 
 FILE = "ingredients.json"
 FULL = "the whole recipe"

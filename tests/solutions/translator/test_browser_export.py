@@ -9,8 +9,8 @@ import torch
 from solutions.translator.decoding import translate_ids
 from solutions.translator.export_onnx import WORDS, Exported, export
 from solutions.translator.measure.attention_map import cross_attention
-from solutions.translator.runs import FinishedRun, Shape, prepare
-from solutions.translator.training import Settings
+from solutions.translator.runs import FinishedRun, prepare
+from solutions.translator.settings import Settings, Shape
 from tests.solutions.translator.test_translator import SIZE, toy_pairs
 
 

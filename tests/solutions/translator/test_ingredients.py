@@ -10,8 +10,7 @@ import pytest
 from book.experiments import measurements
 from solutions.translator import corpus
 from solutions.translator.measure import ingredients
-from solutions.translator.runs import Shape
-from solutions.translator.training import Settings
+from solutions.translator.settings import Settings, Shape
 
 
 @pytest.fixture
