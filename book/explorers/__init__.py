@@ -17,16 +17,18 @@ import json
 
 from IPython.display import HTML
 
-from book.widgets.notebook import (
+from book.widgets.functions import (
     explore_attention,
-    explore_beam,
-    explore_copying,
-    explore_decoding,
-    explore_heads,
     explore_layer_norm,
     explore_lookup,
     explore_masks,
     explore_positions,
+)
+from book.widgets.models import (
+    explore_beam,
+    explore_copying,
+    explore_decoding,
+    explore_heads,
 )
 from book.widgets.scripts import names, script
 

@@ -194,3 +194,18 @@ def kind_of(found):
 def shown_shape(shape):
     """Write a shape with a word for an axis of any length."""
     return str(tuple("any" if size is None else size for size in shape)).replace("'any'", "any")
+
+
+def made(module_class, parameters, *arguments, **options):
+    """Return a learner's module with these parameters.
+
+    Raises:
+        Unfit: if it cannot be made, or has no parameters of these names and shapes.
+    """
+    module = called(module_class, *arguments, **options)
+    missing = sorted(set(parameters) - set(called(module.state_dict, speaker=module_class)))
+    if missing:
+        raise Unfit(f"Your {name_of(module_class)} has no parameter {missing[0]}.")
+    floats = {name: parameter.float() for name, parameter in parameters.items()}
+    called(module.load_state_dict, floats, strict=False, speaker=module_class)
+    return module.eval()

@@ -3,13 +3,12 @@ simulation.
 """
 
 import itertools
-import re
 
 import numpy as np
 import pytest
 
-from autograder.course import ROOT
-from book.figures import STYLE
+from book.figures.style import STYLE
+from book.palette import ROLES, SERIES, colours
 
 # What somebody without one kind of cone sees, for linear RGB: Machado, Oliveira and Fernandes
 # (2009), severity 1.
@@ -39,6 +38,8 @@ TO_XYZ = np.array(
 )
 WHITE = TO_XYZ.sum(axis=1)
 CLEARLY = 10  # CIELAB distance; 2.3 is just noticeable side by side
+READABLE = 4.5  # contrast of a word on its ground: WCAG 2.2, level AA
+GROUNDS = {"light": ("#ffffff", "#f3f4f5"), "dark": ("#121212", "#222832")}
 
 
 def linear(colour):
@@ -75,9 +76,22 @@ def test_lines_of_a_figure_stay_apart(deficiency):
     assert closest(colours, DEFICIENCIES[deficiency]) > CLEARLY
 
 
-@pytest.mark.parametrize("deficiency", DEFICIENCIES)
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_two_colours_of_the_explorers_stay_apart(theme, deficiency):
-    style = (ROOT / "book" / "explorers" / "explorers.css").read_text()
-    light, dark, *_ = re.findall(r"--accent: (#\w{6});\s*--second: (#\w{6});", style)
-    assert closest({"light": light, "dark": dark}[theme], DEFICIENCIES[deficiency]) > CLEARLY
+@pytest.mark.parametrize("sight", [*DEFICIENCIES, "all cones"])
+@pytest.mark.parametrize("theme", GROUNDS)
+@pytest.mark.parametrize("names", [ROLES, SERIES], ids=["roles", "series"])
+def test_the_colours_of_a_theme_stay_apart(names, theme, sight):
+    shown = [colours(theme)[name] for name in names]
+    assert closest(shown, DEFICIENCIES.get(sight, np.eye(3))) > CLEARLY
+
+
+@pytest.mark.parametrize("theme", GROUNDS)
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_can_be_read_as_a_word(role, theme):
+    shown = luminance(colours(theme)[role])
+    for ground in map(luminance, GROUNDS[theme]):
+        assert (max(shown, ground) + 0.05) / (min(shown, ground) + 0.05) > READABLE
+
+
+def luminance(colour):
+    """Return how bright a "#rrggbb" is, from 0 to 1."""
+    return float(TO_XYZ[1] @ linear(colour))

@@ -20,7 +20,7 @@ from book.explorers import (
     names,
     script,
 )
-from book.widgets.notebook import trained_reader, trained_unsure_translator
+from book.widgets.models import trained_reader, trained_unsure_translator
 from solutions.ch01_embeddings import embed, encode, one_hot
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch03_bottleneck import additive_attention

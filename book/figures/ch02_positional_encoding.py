@@ -1,0 +1,141 @@
+"""The figures of chapter 2: clocks, and how alike positions are."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+
+from book.figures.style import BLUE, GREY, KEY, ORANGE, QUERY
+
+
+def _signed_colours():
+    return LinearSegmentedColormap.from_list("signed", [ORANGE, "white", BLUE])
+
+
+def clock_hands(encoding, row_labels, column_labels):
+    """Draw each pair of an encoding as the hand of a clock: sine to the right, cosine up, so that 0
+    is at twelve.
+
+    Args:
+        encoding: (positions, 2 * pairs), sine and cosine side by side.
+        row_labels: what stands at each position.
+        column_labels: what each pair is called.
+
+    Returns:
+        the matplotlib figure.
+    """
+    rows, pairs = len(encoding), encoding.shape[1] // 2
+    figure, axes = plt.subplots(pairs, rows, figsize=(1.5 * rows, 1.65 * pairs), squeeze=False)
+    for row, pair in np.ndindex(rows, pairs):
+        ax = axes[pair, row]
+        sine, cosine = encoding[row, 2 * pair : 2 * pair + 2]
+        ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=GREY, linewidth=1))
+        ax.annotate(
+            "",
+            (sine, cosine),
+            (0, 0),
+            arrowprops={"arrowstyle": "-|>", "color": BLUE, "lw": 1.8, "shrinkB": 0},
+        )
+        ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), aspect="equal", xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        if pair == 0:
+            ax.set_title(row_labels[row], loc="center")
+        if row == 0:
+            ax.set_ylabel(column_labels[pair])
+    return figure
+
+
+def position_heatmap(encoding):
+    """Show an encoding as colours from -1 (orange) over 0 (white) to 1 (blue), one row a position.
+
+    Args:
+        encoding: (positions, columns) between -1 and 1.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 3.6))
+    image = ax.imshow(
+        encoding, cmap=_signed_colours(), vmin=-1, vmax=1, aspect="auto", interpolation="nearest"
+    )
+    ax.set(xlabel="column", ylabel="position")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    figure.colorbar(image, ax=ax, ticks=[-1, 0, 1], shrink=0.8, aspect=25)
+    return figure
+
+
+def similarity_by_offset(curves):
+    """Draw how alike the encodings of two positions are against the distance between them.
+
+    Args:
+        curves: dict from the number of columns to the (offsets,) similarities at offsets 0, 1, 2
+            and so on.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 3.2))
+    for (columns, similarity), colour, width in zip(
+        curves.items(), (GREY, ORANGE, BLUE), (1.0, 1.4, 2.2), strict=True
+    ):
+        ax.plot(similarity, color=colour, linewidth=width, label=f"{columns} columns")
+    ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
+    ax.set(
+        xlabel="offset between the positions",
+        ylabel="similarity",
+        ylim=(-0.6, 1.05),
+        xlim=(0, None),
+        yticks=[-0.5, 0, 0.5, 1],
+    )
+    ax.legend(loc="lower center", ncols=3, handlelength=1.2, columnspacing=1.2)
+    return figure
+
+
+def signed_matrix(matrix, decimals=3):
+    """Show a small square matrix as colours from -1 (orange) over 0 (white) to 1 (blue), its
+    non-zero numbers in the cells.
+    """
+    figure, ax = plt.subplots(figsize=(4.6, 3.4))
+    ax.imshow(matrix, cmap=_signed_colours(), vmin=-1, vmax=1, aspect="auto")
+    ax.set(xlabel="column of $PE[pos]$", ylabel="column of $PE[pos + k]$")
+    ax.set_xticks(range(len(matrix)))
+    ax.set_yticks(range(len(matrix)))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    for (row, column), number in np.ndenumerate(matrix):
+        if number != 0:
+            colour = "white" if abs(number) > 0.6 else "black"
+            ax.text(
+                column,
+                row,
+                f"{number:.{decimals}f}",
+                ha="center",
+                va="center",
+                color=colour,
+                fontsize=8,
+            )
+    return figure
+
+
+def turned_pairs(query, key, places):
+    """Draw a query and a key in the plane, turned by their positions, once for each pair of
+    positions.
+
+    Args:
+        query, key: (places, 2), already turned.
+        places: the (query position, key position) of each.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(1, len(places), figsize=(4.8, 2.2), sharey=True)
+    for ax, q, k, (at_query, at_key) in zip(axes, query, key, places, strict=True):
+        for vector, colour, name in ((q, QUERY, "$q$"), (k, KEY, "$k$")):
+            arrow = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", vector, (0, 0), arrowprops=arrow)
+            ax.text(*(1.25 * vector), name, color=colour, ha="center", va="center")
+        ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=GREY, linewidth=0.8))
+        ax.set_title(f"$q$ at {at_query}\n$k$ at {at_key}", loc="center", fontsize=9)
+        ax.set(xlim=(-1.45, 1.45), ylim=(-1.45, 1.45), aspect="equal", xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    return figure

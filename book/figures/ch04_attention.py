@@ -1,0 +1,124 @@
+"""The figures of chapter 4: scores, weights, and what the scale is for."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from book.figures.maps import heatmap
+from book.figures.style import BLUE, GREY, ORANGE
+
+
+def scores_to_weights(scores, weights, labels):
+    """Show attention before and after the softmax: scores on the left, weights on the right.
+
+    Args:
+        scores, weights: (query_len, key_len) non-negative.
+        labels: the tokens, for queries and keys alike.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(4.8, 2.1), sharey=True)
+    heatmap(scores, labels, labels, title="scores", decimals=0, ax=axes[0])
+    heatmap(weights, labels, labels, title="weights", ylabel=None, decimals=3, ax=axes[1])
+    return figure
+
+
+def _widths_axis(ax, widths):
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(widths, widths)
+    ax.minorticks_off()
+    ax.set_xlabel("width of queries and keys, $d_k$")
+
+
+def score_variance(widths, raw, scaled):
+    """Draw the variance of scores against their width, one dot for each seed, beside what the
+    algebra says.
+
+    Args:
+        widths: (widths,) the values of d_k.
+        raw, scaled: (widths, seeds) variances of the dot products, and of the dot products divided
+            by sqrt(d_k).
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 2.9))
+    for variances, theory, colour, label in (
+        (raw, np.asarray(widths, dtype=float), ORANGE, r"$q \cdot k$"),
+        (scaled, np.ones(len(widths)), BLUE, r"$q \cdot k \, / \sqrt{d_k}$"),
+    ):
+        ax.plot(widths, theory, color=colour, linewidth=1)
+        ax.plot(widths, variances, "o", color=colour, alpha=0.5, markeredgewidth=0, markersize=6)
+        ax.text(widths[-2], theory[-2] * 2.2, label, color=colour, ha="right", va="bottom")
+    _widths_axis(ax, widths)
+    ax.set_yscale("log", base=2)
+    ax.set_yticks([1, 8, 64, 512], [1, 8, 64, 512])
+    ax.set(ylabel="variance of a score")
+    ax.minorticks_off()
+    return figure
+
+
+def saturation(widths, largest, slope):
+    """Draw how the softmax saturates as d_k grows, with and without the scale; bands reach over all
+    seeds.
+
+    Args:
+        widths: (widths,) the values of d_k.
+        largest: dict from a label to the (widths, seeds) mean largest weight of a row.
+        slope: dict from the same labels to the (widths, seeds) median size of the softmax's
+            Jacobian.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.6), sharex=True)
+    for ax, groups in zip(axes, (largest, slope), strict=True):
+        for (label, numbers), colour in zip(groups.items(), (ORANGE, BLUE), strict=True):
+            ax.fill_between(
+                widths,
+                numbers.min(axis=1),
+                numbers.max(axis=1),
+                color=colour,
+                alpha=0.25,
+                linewidth=0,
+            )
+            ax.plot(widths, np.median(numbers, axis=1), color=colour, label=label)
+    axes[0].set(title="largest weight of a row", ylim=(0, 1.02))
+    axes[0].legend(loc="lower right")
+    axes[1].set(title="size of the softmax's Jacobian (log scale)", yscale="log")
+    _widths_axis(axes[1], widths)
+    return figure
+
+
+def softmax_slope(gaps, slopes, marks):
+    """Draw how much of a gradient passes a softmax of two scores, against the gap between them.
+
+    Args:
+        gaps: (points,) differences between the two scores.
+        slopes: (points,) the rate at which the first weight changes with its own score.
+        marks: dict from a label to the (gap, slope) of the point that it names.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 3.2))
+    ax.plot(gaps, slopes, color=BLUE)
+    ax.axhline(0.25, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.text(gaps[-1], 0.25 * 2.2, "never above ¼", color=GREY, ha="right", va="bottom")
+    line = {"arrowstyle": "-", "color": ORANGE, "lw": 0.8, "shrinkB": 4}
+    for label, (gap, slope) in marks.items():
+        ax.plot(gap, slope, "o", color=ORANGE)
+        place = (
+            (gap - 0.4, slope / 100) if gap < 1.5 else (gap, slope / 50)
+        )  # below the curve, where nothing else is
+        side = "center" if gap < 1.5 else "left" if gap < 12 else "right"
+        ax.annotate(
+            label, (gap, slope), place, color=ORANGE, ha=side, va="top", fontsize=9, arrowprops=line
+        )
+    ax.set(
+        xlabel="gap between the two scores",
+        ylabel="slope (log scale)",
+        yscale="log",
+        ylim=(slopes.min() / 50, 5),
+    )
+    return figure

@@ -1,0 +1,184 @@
+"""The figures of chapter 7: norms, residual connections and depth."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
+
+
+def normalising_steps(rows, titles):
+    """Draw a handful of features as bars, once before and once after each step of a layer norm, on
+    one scale.
+
+    Args:
+        rows: (steps, features).
+        titles: what has been done to them.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(1, len(rows), figsize=(5.4, 2.5), sharey=True)
+    for ax, numbers, title in zip(axes, np.asarray(rows), titles, strict=True):
+        places = np.arange(1, len(numbers) + 1)
+        ax.bar(places, numbers, color=BLUE, width=0.7)
+        ax.axhline(numbers.mean(), color=ORANGE, linewidth=1.5, linestyle="--")
+        for place, number in zip(places, numbers, strict=True):
+            above = number >= 0
+            text = f"{number:.3g}".replace("-", "−")
+            ax.text(place, number, text, ha="center", va="bottom" if above else "top", fontsize=9)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set(
+            title=title,
+            xlabel="feature",
+            xticks=places,
+            ylim=(np.min(rows) - 1.5, np.max(rows) + 1.5),
+        )
+        ax.tick_params(length=0)
+    return figure
+
+
+def who_shares_a_mean(groups, titles, row_labels):
+    """Colour the cells of small tables by the group whose mean and variance they share.
+
+    Args:
+        groups: (tables, positions, features) int, the number of each cell's group.
+        row_labels: the words at the positions.
+
+    Returns:
+        the matplotlib figure.
+    """
+    colours = ["#BBD6EA", "#F5CDB0", "#B8E0D2", "#DDC9DD", "#DDDDDD", "#F3E6A8"]
+    figure, axes = plt.subplots(1, len(groups), figsize=(5.2, 2.6), sharey=True)
+    for ax, table, title in zip(axes, np.asarray(groups), titles, strict=True):
+        for (row, column), group in np.ndenumerate(table):
+            cell = plt.Rectangle(
+                (column, row), 1, 1, facecolor=colours[group], edgecolor="white", linewidth=2
+            )
+            ax.add_patch(cell)
+            ax.text(column + 0.5, row + 0.5, "ABCDEF"[group], ha="center", va="center")
+        rows, columns = table.shape
+        ax.set(title=title, xlabel="feature", xlim=(0, columns), ylim=(rows, 0))
+        ax.set_xticks(np.arange(columns) + 0.5, np.arange(columns) + 1)
+        ax.set_yticks(np.arange(rows) + 0.5, row_labels)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+    return figure
+
+
+def two_norm_orders():
+    """Draw an encoder layer in post-norm and in pre-norm: what x passes on its way up, and what
+    goes around it.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(4.8, 5.2))
+    attention, network = ("self-attention", BLUE), ("feed-forward", GREEN)
+    for ax, title, columns in (
+        (axes[0], "post-norm", [[attention, "+", "norm_1"], [network, "+", "norm_2"]]),
+        (axes[1], "pre-norm", [["norm_1", attention, "+"], ["norm_2", network, "+"]]),
+    ):
+        height = 0.0
+        ax.text(0, height, "$x$", ha="center", va="center")
+        for parts in columns:
+            fork = height + 0.55
+            for part in parts:
+                height += 1.1
+                _layer_arrow(ax, (0, height - 0.8), (0, height - 0.3))
+                if part == "+":
+                    ax.plot([0, 1.35, 1.35], [fork, fork, height], color=ORANGE, linewidth=2)
+                    _layer_arrow(ax, (1.35, height), (0.22, height), ORANGE)
+                    ax.text(
+                        0,
+                        height,
+                        "+",
+                        ha="center",
+                        va="center",
+                        bbox=_layer_box(ORANGE, "circle,pad=0.15"),
+                    )
+                elif isinstance(part, tuple):
+                    ax.text(0, height, part[0], ha="center", va="center", bbox=_layer_box(part[1]))
+                else:
+                    ax.text(0, height, part, ha="center", va="center", bbox=_layer_box(GREY))
+        _layer_arrow(ax, (0, height + 0.3), (0, height + 0.9))
+        ax.set(xlim=(-1.3, 1.6), ylim=(-0.4, height + 1.0))
+        ax.set_title(title, loc="center")
+        ax.axis("off")
+    return figure
+
+
+def _layer_box(colour, style="round,pad=0.35"):
+    return {"boxstyle": style, "facecolor": "white", "edgecolor": colour, "linewidth": 1.5}
+
+
+def _layer_arrow(ax, start, end, colour="black"):
+    arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", end, start, arrowprops=arrow)
+
+
+def by_depth(depths, gradients, likeness):
+    """Draw what a new stack of each depth does to gradients and to the difference between
+    positions; bands reach over all seeds.
+
+    Args:
+        depths: (depths,) numbers of layers.
+        gradients: dict from a label to the (depths, seeds) gradient norms of the first layer.
+        likeness: dict from the same labels to the (depths, seeds) mean cosines between positions
+            after the last layer.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(2, 1, figsize=(5.2, 6.0), sharex=True)
+    colours = (GREY, PURPLE, ORANGE, GREEN, BLUE)
+    for ax, groups in zip(axes, (gradients, likeness), strict=True):
+        for (label, numbers), colour in zip(groups.items(), colours, strict=True):
+            ax.fill_between(
+                depths,
+                numbers.min(axis=1),
+                numbers.max(axis=1),
+                color=colour,
+                alpha=0.2,
+                linewidth=0,
+            )
+            ax.plot(depths, np.median(numbers, axis=1), color=colour, label=label)
+    axes[0].set(title="gradient norm of the first layer (log scale)", yscale="log")
+    axes[1].set(
+        title="likeness of the positions after the last layer", ylim=(0, 1.04), xlabel="layers"
+    )
+    axes[1].set_xticks([1, 4, 8, 12, 16, 20, 24])
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def losses_of_deep_stacks(curves, levels):
+    """Draw training losses, one thin line a seed, smoothed over twenty steps, and what knowing
+    certain things is worth.
+
+    Args:
+        curves: dict from a label to the (seeds, steps) losses.
+        levels: dict from a label to a loss, drawn as a dashed line: an upper one and a lower one.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.2, 3.9))
+    window = np.ones(20) / 20
+    styles = ((ORANGE, "-"), (GREEN, "-"), (GREEN, ":"), (BLUE, "-"))
+    for (label, losses), (colour, dashes) in zip(curves.items(), styles, strict=True):
+        for seed, row in enumerate(losses):
+            smooth = np.convolve(row, window, mode="valid")
+            steps = np.arange(len(smooth)) + len(window)
+            ax.plot(
+                steps, smooth, dashes, color=colour, linewidth=1.3, label=None if seed else label
+            )
+    for (label, level), (place, side, end) in zip(
+        levels.items(), ((steps[-1], "right", "bottom"), (steps[3], "left", "top")), strict=True
+    ):
+        ax.axhline(level, color="black", linewidth=1, linestyle="--", zorder=0)
+        ax.text(
+            place, level + (0.02 if end == "bottom" else -0.03), label, ha=side, va=end, fontsize=9
+        )
+    ax.set(xlabel="step", ylabel="loss", ylim=(0, 2.15), xlim=(20, steps[-1]))
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure
