@@ -39,7 +39,7 @@ TO_XYZ = np.array(
 WHITE = TO_XYZ.sum(axis=1)
 CLEARLY = 10  # CIELAB distance; 2.3 is just noticeable side by side
 READABLE = 4.5  # contrast of a word on its ground: WCAG 2.2, level AA
-GROUNDS = {"light": ("#ffffff", "#f3f4f5"), "dark": ("#121212", "#222832")}
+GROUNDS = {"light": ("#ffffff", "#f3f4f5"), "dark": ("#121212", "#29313d")}
 
 
 def linear(colour):
