@@ -277,6 +277,6 @@ def seed_key(path=SEED_KEY):
 def version_of_checks(stem):
     """Return a short hash of everything that decides a score of this chapter."""
     paths = [ROOT / "solutions" / f"{stem}.py", ROOT / "autograder" / "checks" / f"{stem}.py"]
-    paths += [path for folder in DECIDING for path in sorted((ROOT / folder).glob("*.py"))]
+    paths += [path for folder in DECIDING for path in sorted((ROOT / folder).rglob("*.py"))]
     paths += sorted(PRIVATE.glob(f"{stem}.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]

@@ -41,8 +41,8 @@ from autograder.grading.grade import (
 )
 from autograder.grading.intake import find_submissions
 from autograder.grading.submission import Submission, code_cells, rebuild, released
-from autograder.grading.whole_files import write_whole
 from autograder.shared.wire import printable
+from autograder.whole_files import write_whole
 
 SAME_COURSE = "let it have this version of the course, private cases included, and start it again"
 ATTEMPTS = 3  # at what is not the learner's fault, such as a worker that was killed

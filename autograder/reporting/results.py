@@ -16,12 +16,12 @@ from urllib.parse import quote
 
 from autograder.authoring.exercise import load_exercises
 from autograder.course import AUTOGRADED, FEEDBACK
-from autograder.grading.whole_files import write_whole
 from autograder.reporting.csv_files import canvas_csv, moodle_csv, scores_csv
 from autograder.reporting.flags import Flag, flags_of
 from autograder.reporting.instructor_page import report_page
 from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of, stubs
 from autograder.shared.wire import printable
+from autograder.whole_files import write_whole
 
 
 @dataclass
