@@ -11,7 +11,8 @@ import threading
 from inspect import currentframe
 
 from autograder.shared.judge import judge
-from autograder.shared.probes import live, observe, with_stand_ins
+from autograder.shared.probes import live, observe
+from autograder.shared.probes.stand_ins import with_stand_ins
 from autograder.shared.visible import VISIBLE, read_visible_cases
 from autograder.shared.wire import decode, encode
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from autograder.shared.judge import same
+from autograder.shared.tolerances import same
 from autograder.shared.wire import (
     LARGEST_ARRAY,
     LARGEST_TEXT,

@@ -1,0 +1,222 @@
+"""What is wrong with an observation, as a clause: did it run, type, shape, finite, the laws that it
+must obey, the numbers; the first that is found counts.
+"""
+
+import numpy as np
+
+from autograder.shared.laws import LAWS, apart
+from autograder.shared.tolerances import close, same
+from autograder.shared.wire import Tensor, dtype_name, numbers
+from autograder.shared.wording import article, describe, entry_text, in_places, value_text
+
+
+def find(exercise, case, seen):
+    """Return the first thing wrong with an observation, as a clause, or None."""
+    if not seen:
+        return "gave no answer"
+    if "unfit" in seen:
+        return seen["unfit"]
+    if "raised" in seen or "raised" in case.expected:
+        return find_in_exception(exercise.name, case.expected.get("raised"), seen)
+    if "changed" in case.expected:
+        return find_in_changed(seen.get("changed", ["an argument"]))
+    leaves, found = all_leaves(exercise, case, seen)
+    if found:
+        return found
+    for stage in (find_in_dtype, find_in_shape, find_in_finiteness):
+        for name, wanted, got in leaves:
+            if found := stage(name, wanted, got):
+                return found
+    for law, arguments in case.properties:
+        inputs = case.inputs.get("forward", case.inputs)
+        if found := LAWS[law](inputs, {name: got for name, _, got in leaves}, **arguments):
+            return found
+    return next(
+        (found for leaf in leaves if (found := find_in_values(*leaf, numbers_shown=case.visible))),
+        None,
+    )
+
+
+def find_in_exception(name, expected, seen):
+    """Return what is wrong where the function or the reference raised an exception, or None if both
+    raised alike.
+    """
+    if "raised" not in seen:
+        returned = describe(seen.get("result"))
+        return (
+            f"it returned {returned}, but should raise a {expected['type']} that says what is wrong"
+        )
+    raised = seen["raised"]
+    if is_stub(seen):
+        stub = raised["function"].split(".")[0]  # of LayerNorm.forward, LayerNorm
+        whose = "is" if stub in (name, "") else f"calls {stub}, which is"
+        return f"{whose} still the stub; replace `raise NotImplementedError` with your code"
+    if expected and expected["type"] in raised["bases"]:
+        return None
+    where = (
+        f", in line {raised['line']} of its cell: `{raised['source']}`"
+        if raised["line"] is not None
+        else ""
+    )
+    should = f", but should raise a {expected['type']}" if expected else ""
+    message = raised["message"].strip().rstrip(".")
+    above = (
+        "; is that defined in a cell above, too?"
+        if raised["type"] == "NameError" and not expected
+        else ""
+    )
+    return (
+        "it raised"
+        f" {article(raised['type'])}{': ' if message else ''}{message}{where}{should}{above}"
+    )
+
+
+def is_stub(seen):
+    """Return whether an observation is that of a stub left as it was."""
+    return "raised" in seen and seen["raised"]["stub"]
+
+
+def find_in_changed(changed):
+    """Return that the function changed its arguments, or None."""
+    if not changed:
+        return None
+    return (
+        f"it changed {' and '.join(changed)}; arguments belong to the caller, and must stay as they"
+        " were"
+    )
+
+
+def all_leaves(exercise, case, seen):
+    """Pair all parts of what was expected in a case with those of what was seen: of the result, and
+    of what was noted beside it.
+
+    Returns:
+        list of (name, wanted, got), and None or a clause that says why the parts do not correspond.
+    """
+    leaves, found = [], None
+    if "result" in case.expected:
+        leaves, found = pair_up(case.expected["result"], seen.get("result"), exercise.returns)
+    for name, wanted in case.expected.get("noted", {}).items():
+        got = seen.get("noted", {}).get(name)
+        found = found or find_in_type(name, wanted, got)
+        leaves.append((name, wanted, got))
+    return leaves, found
+
+
+def pair_up(wanted, got, names=()):
+    """Pair the parts of what was wanted with those of what was returned.
+
+    Args:
+        wanted, got: the reference's result and the learner's.
+        names: of the returned values, where there are several.
+
+    Returns:
+        list of (name, wanted, got), and None or a clause that says why the parts do not correspond.
+    """
+    if got is None and wanted is not None:
+        return [], "it returned None; is a `return` missing?"
+    if isinstance(wanted, tuple) and names:
+        if not isinstance(got, tuple | list) or len(got) != len(wanted):
+            return [], f"it returned {describe(got)}, but should return ({', '.join(names)})"
+        leaves = list(zip(names, wanted, got, strict=True))
+    else:
+        leaves = [("the result", wanted, got)]
+    for name, one, other in leaves:
+        if found := find_in_type(name, one, other):
+            return [], found
+    return leaves, None
+
+
+def find_in_type(name, wanted, got):
+    """Return that a value is of another type than it should be, or None."""
+    if isinstance(wanted, np.ndarray | Tensor):
+        fits = isinstance(got, type(wanted))
+        should = (
+            f"a {'torch tensor' if isinstance(wanted, Tensor) else 'NumPy array'} of"
+            f" {dtype_name(wanted)}"
+        )
+    elif type(wanted) is float or type(wanted) is int:
+        fits = type(got) in (int, float)
+        should = "a Python number"
+    else:
+        fits = type(got) is type(wanted)
+        should = article(type(wanted).__name__)
+    return None if fits else f"{name} is {describe(got)}, but should be {should}"
+
+
+def find_in_dtype(name, wanted, got):
+    """Return that an array has another dtype than it should have, or None."""
+    if isinstance(wanted, np.ndarray | Tensor) and dtype_name(wanted) != dtype_name(got):
+        return f"{name} has dtype {dtype_name(got)}, but should have {dtype_name(wanted)}"
+    return None
+
+
+def find_in_shape(name, wanted, got):
+    """Return that an array has another shape than it should have, or None."""
+    if isinstance(wanted, np.ndarray | Tensor) and numbers(wanted).shape != numbers(got).shape:
+        return f"{name} has shape {numbers(got).shape}, but should have {numbers(wanted).shape}"
+    return None
+
+
+def find_in_finiteness(name, wanted, got):
+    """Return that there are infinities or NaNs where finite numbers should be, or None."""
+    if not isinstance(wanted, np.ndarray | Tensor) or numbers(wanted).dtype.kind != "f":
+        return None
+    bad = np.isfinite(numbers(wanted)) & ~np.isfinite(numbers(got))
+    if not bad.any():
+        return None
+    what = "nan" if np.isnan(numbers(got)[bad]).any() else "infinite"
+    return f"{name} is {what} {in_places(bad)}"
+
+
+def find_in_values(name, wanted, got, *, numbers_shown):
+    """Return that numbers, words or entries differ, or None."""
+    if isinstance(wanted, dict):
+        return find_in_dictionary(name, wanted, got, entries_shown=numbers_shown)
+    if not isinstance(wanted, np.ndarray | Tensor):
+        return (
+            None
+            if same(wanted, got)
+            else f"{name} is {value_text(got)}, but should be {value_text(wanted)}"[:300]
+        )
+    wrong = ~close(wanted, got)
+    if not wrong.any():
+        return None
+    if not numbers_shown:
+        return f"{name} is wrong {in_places(wrong)}"
+    place = np.unravel_index(np.argmax(wrong), wrong.shape)
+    spot = f"{name.removeprefix('the ')}[{', '.join(map(str, place))}]" if place else name
+    shown, should = apart(numbers(got)[place], numbers(wanted)[place])
+    rest = f"; {name} is wrong {in_places(wrong)}" if wrong.size > 1 else ""
+    return f"{spot} is {shown}, but should be {should}{rest}"
+
+
+def find_in_dictionary(name, wanted, got, *, entries_shown):
+    """Return the first entry in which two dictionaries differ, or None."""
+    if same(wanted, got):
+        return None
+    if not entries_shown:
+        right = sum(key in got and same(entry, got[key]) for key, entry in wanted.items())
+        count = (
+            ""
+            if len(got) == len(wanted)
+            else f"{name} has {len(got)} entries, but should have {len(wanted)}; "
+        )
+        return (
+            f"{count}{right} of its entries are right"
+            if count
+            else f"{right} of the {len(wanted)} entries are right"
+        )
+    missing = [key for key in wanted if key not in got]
+    if missing:
+        return f"{name} has no entry for {missing[0]!r}"
+    extra = [key for key in got if key not in wanted]
+    if extra:
+        return f"{name} has an entry for {extra[0]!r}, which should not be there"
+    wrong = [key for key in wanted if not same(wanted[key], got[key])]
+    if wrong:
+        return (
+            f"{wrong[0]!r} has {entry_text(got[wrong[0]])}, but should have"
+            f" {entry_text(wanted[wrong[0]])}"
+        )
+    return None

@@ -1,0 +1,103 @@
+"""Tensors that know on which device they would be, on a machine that has no such device.
+
+This module imports torch, which takes a second: import it where it is used.
+"""
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from autograder.shared.wire import is_tensor
+
+OF_THE_FIRST = (
+    "__getitem__",
+    "__setitem__",
+    "copy_",
+)  # their result lies where the first operand does
+
+
+class DeviceLabels(TorchFunctionMode):
+    """A context in which every tensor has a label that says on which device it would be, without
+    being there.
+
+    What is made without a device has the label "cpu"; what is computed has that of its operands,
+    which must agree.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.known = {}  # id -> (tensor, label); while a tensor is kept, no other one gets its id
+
+    def put(self, tensor, label):
+        """Label a tensor."""
+        self.known[id(tensor)] = (tensor, label)
+
+    def of(self, tensor):
+        """Return a tensor's label."""
+        return self.known.get(id(tensor), (tensor, "cpu"))[1]
+
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        named = dict(named or {})
+        name = getattr(function, "__name__", "")
+        if getattr(function, "__self__", None) is torch.Tensor.device:  # x.device
+            return torch.device(self.of(arguments[0]))
+        device = named.pop("device", None)
+        if name == "to":
+            device = next(self.devices_among(arguments[1:]), device)
+            arguments = [each for each in arguments if not is_device(each)]
+        elif name == "cpu":
+            device = "cpu"
+        if device is None:
+            label = self.common(name, arguments, named)
+        else:
+            label = torch.device(device).type
+        if name == "to" and len(arguments) + len(named) == 1:  # to another device, and no more
+            return self.labelled(arguments[0], label)
+        return self.labelled(function(*arguments, **named), label)
+
+    def devices_among(self, arguments):
+        """Yield the devices that arguments of `to` name, then those of tensors among them."""
+        yield from filter(is_device, arguments)
+        yield from (self.of(each) for each in arguments if is_tensor(each))
+
+    def labelled(self, result, label):
+        """Label the tensors of a result; return it, or a copy of a tensor that lies elsewhere."""
+        for each in result if isinstance(result, tuple | list) else [result]:
+            if is_tensor(each) and self.known.get(id(each), (each, label))[1] != label:
+                result = each = each.clone()
+            if is_tensor(each):
+                self.put(each, label)
+        return result
+
+    def common(self, name, arguments, named):
+        """Return the label of the operands.
+
+        Raises:
+            RuntimeError: if they disagree. Tensors without an axis go with any device, and so do
+                indices.
+        """
+        tensors = list(tensors_in([arguments, list(named.values())]))
+        if name in OF_THE_FIRST:
+            tensors = tensors[:1]
+        with_axes = [each for each in tensors if each.ndim]
+        labels = list(dict.fromkeys(self.of(each) for each in with_axes or tensors))
+        if not with_axes and len(labels) > 1:
+            labels.remove("cpu")
+        if len(labels) > 1:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found {' and '.join(labels)}"
+            )
+        return labels[0] if labels else "cpu"
+
+
+def is_device(value):
+    """Return whether an argument names a device."""
+    return isinstance(value, str | torch.device)
+
+
+def tensors_in(value):
+    """Yield the tensors in nested lists and tuples."""
+    if is_tensor(value):
+        yield value
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from tensors_in(item)

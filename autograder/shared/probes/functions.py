@@ -1,0 +1,172 @@
+"""Probes of a function or a module: what a call returns, and what it leaves as it was."""
+
+from autograder.shared.probes.calls import module_of, prepared_call
+from autograder.shared.probes.stand_ins import fixed_weights
+from autograder.shared.wire import Opaque, encode, is_tensor, plain
+
+# In so many rounds, each of a few things that are dropped at random is dropped at least once, and
+# kept at least once.
+ROUNDS = 400
+MOVED = 1e-6  # less than this is rounding
+
+
+def returned(implementation, inputs):
+    """Note what the function returns."""
+    function, arguments = prepared_call(implementation, inputs)
+    return {"result": function(*arguments.values())}
+
+
+def arguments_after(implementation, inputs):
+    """Note which arguments the call has changed. Expected: none."""
+    function, arguments = prepared_call(implementation, inputs)
+    before = plain(arguments)
+    function(*arguments.values())
+    return {
+        "changed": [
+            name
+            for name, value in arguments.items()
+            if encode(plain(value)) != encode(before[name])
+        ]
+    }
+
+
+def returned_for_generator(implementation, inputs):
+    """Note what the function returns when its first argument is a generator, which can be read only
+    once.
+    """
+    name, first = next(iter(inputs.items()))
+    return returned(implementation, {**inputs, name: (item for item in first)})
+
+
+def returned_for_views(implementation, inputs):
+    """Note what the function returns for tensors whose numbers do not lie side by side in
+    memory.
+    """
+    function, arguments = prepared_call(implementation, inputs)
+    return {"result": function(*map(as_view, arguments.values()))}
+
+
+def gradients(implementation, inputs):
+    """Note the gradient of a fixed weighted sum of everything returned, with respect to each
+    floating argument and each weight.
+    """
+    import torch
+
+    function, arguments = prepared_call(implementation, inputs)
+    leaves = {
+        f"the gradient with respect to {name}": value.requires_grad_()
+        for name, value in arguments.items()
+        if is_tensor(value) and value.is_floating_point()
+    }
+    if "constructor" in inputs:
+        parameters = dict(function.__self__.named_parameters(remove_duplicate=False))
+        leaves |= {f"the gradient of {name}": parameters[name] for name in inputs["weights"]}
+    result = function(*arguments.values())
+    outputs = [
+        each
+        for each in (result if isinstance(result, tuple | list) else [result])
+        if is_tensor(each)
+    ]
+    total = sum(
+        (output * fixed_weights(output)).sum() for output in outputs if output.is_floating_point()
+    )
+    if not (is_tensor(total) and total.requires_grad):
+        return {
+            "noted": dict.fromkeys(
+                leaves, Opaque("missing, for the result no longer knows where it came from")
+            )
+        }
+    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+    missing = Opaque("missing: the result does not depend on it")
+    return {
+        "noted": {
+            name: missing if each is None else each
+            for name, each in zip(leaves, found, strict=True)
+        },
+    }
+
+
+def moved(implementation, inputs):
+    """Note at which positions the result moves when arguments are replaced by those in the inputs'
+    part `changed`.
+    """
+    function, arguments = prepared_call(implementation, inputs)
+    before, after = (
+        first_of(function(*each.values()))
+        for each in (arguments, {**arguments, **inputs["changed"]})
+    )
+    names = " and ".join(inputs["changed"])
+    return {
+        "noted": {
+            f"where the result moves when {names} changes": ((after - before).abs() > MOVED).any(-1)
+        }
+    }
+
+
+def device_kept(implementation, inputs):
+    """Note on which device the result would lie, where the argument `device` is another than
+    torch's default, or tensors lie elsewhere.
+
+    The machine needs no such device: each tensor stays where it is, and a label says where it would
+    be.
+    """
+    from autograder.shared.probes.device_labels import DeviceLabels
+
+    function, arguments = prepared_call(implementation, inputs)
+    labels = DeviceLabels()
+    for value in arguments.values():
+        if is_tensor(value):
+            labels.put(value, "meta")
+    with labels:
+        result = first_of(function(*arguments.values()))
+    return {"noted": {"the device of the result": labels.of(result)}}
+
+
+def extremes(implementation, inputs):
+    """Note the smallest and the largest value of each number of the result over many rounds,
+    between which dropout throws it.
+
+    The rounds go through together, as one batch: tensors as long as the first one, along the batch,
+    are repeated.
+    """
+    function, arguments = prepared_call(implementation, inputs)
+    batch = next(len(value) for value in arguments.values() if is_tensor(value))
+    repeated = {
+        name: (
+            value.repeat(ROUNDS, *[1] * (value.ndim - 1))
+            if is_tensor(value) and len(value) == batch
+            else value
+        )
+        for name, value in arguments.items()
+    }
+    result = first_of(function(*repeated.values()))
+    rounds = result.unflatten(0, (ROUNDS, batch))  # (rounds, batch, ...)
+    return {
+        "noted": {
+            f"the smallest of {ROUNDS} results": rounds.amin(dim=0),
+            f"the largest of {ROUNDS} results": rounds.amax(dim=0),
+        }
+    }
+
+
+def at_the_start(implementation, inputs):
+    """Note a new module's parameters, by name and shape, and what those named in the inputs' part
+    `shown` hold.
+    """
+    module = module_of(implementation, {**inputs, "weights": {}})
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    table = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+    shown = {f"{name} of a new module": parameters.get(name) for name in inputs.get("shown", ())}
+    return {"noted": {"the table of its parameters": table, **shown}}
+
+
+def first_of(result):
+    """Return the first of several returned values, or the only one."""
+    return result[0] if isinstance(result, tuple | list) else result
+
+
+def as_view(value):
+    """Return an equal tensor whose numbers do not lie side by side; anything else as it is."""
+    if not is_tensor(value) or value.ndim == 0:
+        return value
+    return value.mT.contiguous().mT if value.ndim > 1 else value.repeat_interleave(2)[::2]

@@ -1,0 +1,183 @@
+"""What stands in for a model, an optimizer or a function, made of its description in a case."""
+
+from autograder.shared.wire import is_tensor
+from autograder.shared.wording import describe
+
+
+def with_stand_ins(inputs):
+    """Return the inputs with what stands in for a model, an optimizer or a function, made of its
+    description.
+
+    A description is a dictionary: of a model `{"script", "train"}` (see `scripted_model`) or
+    `{"stand_in": "translator", ...}` (see `small_translator`), of its optimizer `{"stand_in":
+    "optimizer", "name", "lr"}`, and of a function that gives log-probabilities `{"stand_in":
+    "table", "table"}` (see `table_reader`).
+    """
+    made = dict(inputs)
+    for name, value in inputs.items():
+        match value:
+            case {"script": script, "train": train}:
+                model = scripted_model(script, inputs.get("bos_id", 1), inputs.get("eos_id", 2))
+                made[name] = model.train(train)
+            case {"stand_in": "translator", **parts}:
+                made[name] = small_translator(**parts)
+            case {"stand_in": "optimizer", "name": kind, "lr": lr}:
+                made[name] = optimizer_of(made["model"], kind, lr)
+            case {"stand_in": "table", "table": table}:
+                made[name] = table_reader(table, inputs.get("bos_id", 1))
+    return made
+
+
+def optimizer_of(model, kind, lr):
+    import torch
+
+    return getattr(torch.optim, kind)(model.parameters(), lr=lr)
+
+
+def small_translator(weights, dropout=0.0, train=True, old_gradients=False):
+    """Return a model that is called as a Transformer is: each position of the target sees itself
+    and the average word of the source.
+
+    Args:
+        weights: tensors by name, for `src_embedding`, `tgt_embedding` and `generator`.
+        dropout: before the generator.
+        train: the mode in which it comes.
+        old_gradients: whether its parameters have gradients already, as after an earlier step.
+    """
+    import torch
+
+    class Translator(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            (src_vocab_size, d_model), (tgt_vocab_size, _) = (
+                weights[f"{name}.weight"].shape for name in ("src_embedding", "tgt_embedding")
+            )
+            self.src_embedding = torch.nn.Embedding(src_vocab_size, d_model)
+            self.tgt_embedding = torch.nn.Embedding(tgt_vocab_size, d_model)
+            self.generator = torch.nn.Linear(d_model, tgt_vocab_size)
+            self.dropout = torch.nn.Dropout(dropout)
+
+        def encode(self, src):
+            return self.src_embedding(src)
+
+        def decode(self, tgt, memory, src):
+            words = (src != 0)[..., None]
+            average = (memory * words).sum(1, keepdim=True) / words.sum(1, keepdim=True)
+            return self.dropout(torch.tanh(self.tgt_embedding(tgt) + average))
+
+        def forward(self, src, tgt):
+            return self.generator(self.decode(tgt, self.encode(src), src))
+
+    model = Translator().to(weights["generator.weight"].dtype).train(train)
+    model.load_state_dict(weights)
+    if old_gradients:
+        for parameter in model.parameters():
+            parameter.grad = fixed_weights(parameter)
+    return model
+
+
+def table_reader(table, bos_id=1):
+    """Return a function that looks up the log-probabilities of the next word, always the same ones
+    after the same prefix.
+
+    Args:
+        table: (lengths, rows, vocab_size). A prefix of n ids looks into the n-th of the lengths, or
+            into the last one if it is longer. Its row there is its ids, read as digits of a number
+            in base 5, modulo rows.
+    """
+    import torch
+
+    def step_log_probs(prefixes):
+        if not (is_tensor(prefixes) and prefixes.dtype == torch.int64 and prefixes.ndim == 2):
+            raise TypeError(
+                "step_log_probs takes prefixes, a (beam, len) tensor of int64, and is called with"
+                f" {describe(prefixes)}"
+            )
+        if prefixes.shape[1] == 0 or (prefixes[:, 0] != bos_id).any():
+            raise ValueError(f"step_log_probs takes prefixes that begin with bos_id, here {bos_id}")
+        part = table[min(prefixes.shape[1], len(table)) - 1]  # (rows, vocab_size)
+        return part[torch.tensor([row_of(ids) for ids in prefixes.tolist()], dtype=torch.int64)]
+
+    def row_of(ids):
+        number = 0
+        for each in ids:
+            number = (5 * number + each) % table.shape[1]
+        return number
+
+    return step_log_probs
+
+
+def scripted_model(script, bos_id=1, eos_id=2):
+    """Return a model that writes, row by row, what a script says, as long as what was written so
+    far is what the script said.
+
+    Args:
+        script: (batch, length) int64 tensor, without `<bos>`. Behind the script's end, and after a
+            wrong prefix, the model repeats its last id plus one. The source's first column counts
+            the rows.
+    """
+    import torch
+
+    vocab_size = int(script.max()) + 2
+
+    class Scripted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.generator = torch.nn.Linear(
+                vocab_size + 1, vocab_size
+            )  # turns feature i + 1 into word i
+            with torch.no_grad():
+                self.generator.weight.copy_(torch.eye(vocab_size + 1)[1:])
+                self.generator.bias.zero_()
+            self.called_in_train_mode = False
+            self.called_with_gradients = False
+
+        def note(self):
+            self.called_in_train_mode |= self.training
+            self.called_with_gradients |= torch.is_grad_enabled()
+
+        def encode(self, src):
+            self.note()
+            return (src[:, :, None] * torch.ones(vocab_size)).float()
+
+        def decode(self, tgt, memory, src):
+            self.note()
+            rows = [
+                self.next_ids(ids.tolist(), int(row[0, 0]) - FIRST_ROW)
+                for ids, row in zip(tgt, memory, strict=True)
+            ]
+            return torch.nn.functional.one_hot(torch.tensor(rows) + 1, vocab_size + 1).float()
+
+        def next_ids(self, ids, row):
+            wanted = [bos_id, *script[row].tolist()]
+            return [
+                (
+                    wanted[length]
+                    if length < len(wanted) and agree(ids[:length], wanted[:length])
+                    else vocab_size - 1
+                )
+                for length in range(1, len(ids) + 1)
+            ]
+
+        def forward(self, src, tgt):
+            return self.generator(self.decode(tgt, self.encode(src), src))
+
+    def agree(ids, wanted):
+        end = wanted.index(eos_id) + 1 if eos_id in wanted else len(wanted)
+        return ids[:end] == wanted[:end]  # what stands behind the end is the caller's affair
+
+    return Scripted()
+
+
+FIRST_ROW = 4  # the id in a source's first column that stands for the script's first row; smaller ones are special tokens
+
+
+def fixed_weights(tensor):
+    """Return numbers of a tensor's shape that are all different, so that no two mistakes cancel."""
+    import torch
+
+    return (
+        torch.cos(1.7 * torch.arange(tensor.numel(), dtype=torch.float64))
+        .reshape(tensor.shape)
+        .to(tensor.dtype)
+    )

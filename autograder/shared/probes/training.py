@@ -1,0 +1,99 @@
+"""Probes of what trains, searches or decodes: how it treats the model that it is given."""
+
+import numpy as np
+
+from autograder.shared.probes.calls import Unfit
+from autograder.shared.probes.stand_ins import with_stand_ins
+from autograder.shared.wire import encode, plain
+from autograder.shared.wording import describe
+
+
+def returned_number(implementation, inputs):
+    """Note the number that the function returns."""
+    return {"result": python_number(implementation(*inputs.values()))}
+
+
+def updated(implementation, inputs):
+    """Note what a training function returns, and how it has changed the model that it was given.
+
+    Changes are noted in float32: right answers clip by factors that differ by a millionth. What it
+    returns is a result in float64 alone, for a Python number does not say how many of its digits
+    count.
+    """
+    model, optimizer, *others = with_stand_ins(inputs).values()
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    as_told = encode(plain(others))
+    returned = python_number(implementation(model, optimizer, *others))
+    noted = {
+        f"the change of {name}": (parameter.detach() - before[name]).float()
+        for name, parameter in model.named_parameters()
+    }
+    noted["the model's `training` afterwards"] = all(module.training for module in model.modules())
+    noted["the optimizer's learning rate afterwards"] = optimizer.param_groups[0]["lr"]
+    noted["whether src and tgt stay as they were"] = encode(plain(others)) == as_told
+    result = {"result": returned} if str(model.generator.weight.dtype) == "torch.float64" else {}
+    return {**result, "noted": noted}
+
+
+def searched(implementation, inputs):
+    """Note what a search returns that asks a table for log-probabilities."""
+    result = implementation(*with_stand_ins(inputs).values())
+    return {
+        "result": [python_number(each) for each in result] if isinstance(result, list) else result
+    }
+
+
+def searched_among_equals(implementation, inputs):
+    """Note how long and how likely the result of a search is, where several are equally right."""
+    result = searched(implementation, inputs)["result"]
+    step_log_probs, *_ = with_stand_ins(inputs).values()
+    vocab_size = inputs["step_log_probs"]["table"].shape[-1]
+    if not isinstance(result, list) or not all(
+        type(each) is int and 0 <= each < vocab_size for each in result
+    ):
+        raise Unfit(f"returns {describe(result)}, not a list of ids")
+    ids = [inputs.get("bos_id", 1), *result, inputs.get("eos_id", 2)]
+    steps = [
+        float(log_prob_after(step_log_probs, ids[:length])[ids[length]])
+        for length in range(1, len(ids))
+    ]
+    return {
+        "noted": {
+            "the number of words in the result": len(result),
+            "their log-probability": sum(steps[:-1]) + 0.0,
+            "the log-probability of the end after them": steps[-1],
+        }
+    }
+
+
+def log_prob_after(step_log_probs, prefix):
+    import torch
+
+    return step_log_probs(torch.tensor([prefix]))[0]
+
+
+def decoded(implementation, inputs):
+    """Note what a decoding function makes of a model that follows a script, and how it treats that
+    model.
+
+    In place of the first argument, the model, the inputs hold `{"script": ..., "train": ...}`: the
+    ids that it wants to write after `<bos>`, row by row, and the mode in which it comes.
+    """
+    import torch
+
+    model, *others = with_stand_ins(inputs).values()
+    with torch.enable_grad():
+        result = implementation(model, *others)
+    return {
+        "result": result,
+        "noted": {
+            "the model's `training` afterwards": model.training,
+            "whether the model was called in train mode": model.called_in_train_mode,
+            "whether the model was called with gradients on": model.called_with_gradients,
+        },
+    }
+
+
+def python_number(value):
+    """Return one of NumPy's numbers as Python's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
