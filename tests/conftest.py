@@ -13,12 +13,13 @@ os.environ[
 import nbformat
 import pytest
 
+from autograder.authoring.release import solution_sources
 from autograder.boundary.sandbox import Sandbox
 from autograder.course import CourseError
 from autograder.shared.judge import judge
 from autograder.shared.probes import observe
 from autograder.shared.wire import decode, encode
-from autograder.tools.sample_class import notebook_with, solution_sources
+from autograder.tools.sample_class import notebook_with
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -5,7 +5,6 @@ statement before it is locked, and the check and hidden cells are added after it
 `generate_assignment` then takes the solutions out.
 """
 
-import ast
 import logging
 import re
 
@@ -17,6 +16,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from autograder.authoring.exercise import load_exercises
+from autograder.authoring.released import modules_imported, solutions_in
 from autograder.authoring.visible_cases import write_visible_cases
 from autograder.course import BUILD, NOTEBOOKS, ROOT, CourseError, repository, source_of
 from autograder.shared.visible import VISIBLE
@@ -87,6 +87,11 @@ def source_notebook(stem):
     return notebook
 
 
+def solution_sources(stem):
+    """Return the reference's source of each exercise of a chapter."""
+    return solutions_in(source_notebook(stem))
+
+
 def exercise_cells(stem, exercise, points, statement, solution):
     """Mark the statement and the solution of an exercise; return the check and hidden cells to add
     after them.
@@ -155,7 +160,8 @@ def course_cell(setup, published=None):
     address, branch = published or repository()
     if address:
         pins = pinned_packages()
-        needed = {module: pins[module] for module in modules_imported(setup) if module in pins}
+        modules = dict.fromkeys(name.split(".")[0] for name in modules_imported(setup))
+        needed = {module: pins[module] for module in modules if module in pins}
         needed[COURSE] = f"git+{address}@{branch}"
         lines = [f'    "{module}": "{package}",' for module, package in needed.items()]
         source = GET_COURSE.format(needed="\n".join(["{", *lines, "}"]))
@@ -164,19 +170,6 @@ def course_cell(setup, published=None):
     cell = new_code_cell(source.rstrip(), id="course")
     cell.metadata = nbformat.from_dict({"deletable": False, "editable": False})
     return cell
-
-
-def modules_imported(source):
-    """Return the top-level names of the modules that a piece of Python imports, in order, each
-    once.
-    """
-    names = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names.append(node.module)
-    return list(dict.fromkeys(name.split(".")[0] for name in names))
 
 
 def pinned_packages():
@@ -191,12 +184,7 @@ def pinned_packages():
 
 def require_same_exercises(stem, source):
     """Raise a CourseError unless the source and the checks of a chapter name the same exercises."""
-    ids = [
-        cell.metadata.nbgrader.grade_id
-        for cell in source.cells
-        if cell.metadata.get("nbgrader", {}).get("solution")
-    ]
-    checks = list(load_exercises(stem))
+    ids, checks = list(solutions_in(source)), list(load_exercises(stem))
     if ids != checks:
         raise CourseError(
             f"solutions/{stem}.py has the exercises {ids}, autograder/checks/{stem}.py has"

@@ -5,47 +5,21 @@ decides anything.
 import contextlib
 import secrets
 import time
-from dataclasses import dataclass, field
 
 import psutil
-import zmq
-from jupyter_client.session import Session
 
-from autograder.shared.probes import ANSWER_MIME
+from autograder.boundary.client import Client, Ran, gather, parent_of
 from autograder.shared.wire import WireError, decode
 
-MOST_OUTPUT = 20_000  # characters of a cell's output that are kept
-START_SECONDS = (
-    20  # for a kernel to answer, on a machine that is busy; after that another is started
-)
+# For a kernel to answer, on a machine that is busy; after that another is started.
+START_SECONDS = 20
 NUDGE_SECONDS = 1  # after which a kernel that has said nothing is asked something
 ATTEMPTS = 2  # at starting a kernel
 GRACE_SECONDS = 2  # between asking a cell to stop and making it
 POLL_SECONDS = 0.1
 LAG_SECONDS = 2  # by which outputs may come after the reply
-MOST_WAITING = 8  # messages that wait to be read
-MOST_GROWTH = (
-    2**30
-)  # bytes of this process that messages may take; one may have any number of parts
-
-
-@dataclass
-class Ran:
-    """How one request to the kernel ended.
-
-    Args:
-        status: "ok", "error" (an exception), "timeout" (stopped after its time) or "died" (the
-            process is gone).
-        text: what was printed, at most `MOST_OUTPUT` characters.
-        error: "NameError: name 'x' is not defined", where there was an exception.
-        answers: texts sent back by `autograder.shared.probes.answer`, by the id that was waited
-            for.
-    """
-
-    status: str = "ok"
-    text: str = ""
-    error: str = ""
-    answers: dict[str, str] = field(default_factory=dict)
+# Bytes of this process that messages may take; one may have any number of parts.
+MOST_GROWTH = 2**30
 
 
 class LearnerKernel:
@@ -108,19 +82,7 @@ class LearnerKernel:
         asking = f"__import__('autograder.shared.probes', fromlist=['answer']).answer({requests!r})"
         ran = self.request("", seconds, asking, awaited=ids)
         observations = [observation_in(ran.answers.get(each), each) for each in ids]
-        if None not in observations:
-            return observations, None
-        match ran.status:
-            case "timeout":
-                why = (
-                    f"did not finish within {seconds:.0f} s and was stopped; is there a loop that"
-                    " never ends?"
-                )
-            case "died":
-                why = "ended the Python process (a crash, an exit, or too much memory)"
-            case _:
-                why = "gave no answer that could be read"
-        return observations, why
+        return observations, None if None not in observations else reason_for(ran, seconds)
 
     @property
     def gone(self):
@@ -172,9 +134,8 @@ class LearnerKernel:
         if self.gone and self.remaining():
             try:
                 self.start()
-            except (
-                RuntimeError
-            ):  # the submission left something behind that ends every process at its start
+            except RuntimeError:
+                # the submission left something behind that ends every process at its start
                 self.deadline = time.monotonic()
                 self.stop()
                 return
@@ -207,9 +168,8 @@ class LearnerKernel:
             return ran
         ran.status = "timeout"
         self.process.interrupt()
-        if not self.follow(
-            request, ran, time.monotonic() + GRACE_SECONDS, ()
-        ):  # what comes now is late
+        late = ()  # what is answered now does not count
+        if not self.follow(request, ran, time.monotonic() + GRACE_SECONDS, late):
             self.stop()
         ran.status = "timeout"
         return ran
@@ -218,10 +178,10 @@ class LearnerKernel:
         """Gather a request's messages until it is done; return False where the time ends first or
         the process is gone.
         """
-        look, over = 0, None
+        measure_at, over = 0, None
         while (now := time.monotonic()) < until:
-            if now >= look:
-                look = now + POLL_SECONDS
+            if now >= measure_at:
+                measure_at = now + POLL_SECONDS
                 if own_memory() - self.before > MOST_GROWTH:
                     self.stop()
                     return False
@@ -231,9 +191,8 @@ class LearnerKernel:
                     return False
                 if over is None and self.replied(request):
                     over = now + LAG_SECONDS
-                if (
-                    over and now >= over
-                ):  # a flood of output may lose the message that says "idle", never the reply
+                # a flood of output may lose the message that says "idle", never the reply
+                if over and now >= over:
                     return True
             elif parent_of(message) == request and gather(message, ran, awaited):
                 return True
@@ -247,11 +206,25 @@ class LearnerKernel:
         return False
 
 
+def reason_for(ran, seconds):
+    """Say why a request was not answered, as a clause about the function."""
+    match ran.status:
+        case "timeout":
+            return (
+                f"did not finish within {seconds:.0f} s and was stopped; is there a loop that"
+                " never ends?"
+            )
+        case "died":
+            return "ended the Python process (a crash, an exit, or too much memory)"
+        case _:
+            return "gave no answer that could be read"
+
+
 def observation_in(answer, request_id):
     """Return the observation that an answer to a request holds, or None where it holds none."""
     with contextlib.suppress(WireError):
         match decode(answer or ""):
-            case {"id": told_id, "observation": dict(observation)} if told_id == request_id:
+            case {"id": its_id, "observation": dict(observation)} if its_id == request_id:
                 return observation
     return None
 
@@ -259,104 +232,3 @@ def observation_in(answer, request_id):
 def own_memory():
     """Return the bytes of memory that this process takes."""
     return psutil.Process().memory_info().rss
-
-
-class Client:
-    """The grader's end of a kernel's sockets, by Jupyter's protocol: requests and replies on one,
-    what it publishes on the other.
-
-    Args:
-        connection: of the kernel, as its connection file holds it.
-        largest_message: bytes; a larger one is lost. -1 for any.
-    """
-
-    def __init__(self, connection, largest_message):
-        self.session = Session(
-            key=connection["key"].encode(), signature_scheme=connection["signature_scheme"]
-        )
-        self.context = zmq.Context()
-        self.context.setsockopt(zmq.MAXMSGSIZE, largest_message)
-        self.context.setsockopt(zmq.RCVHWM, MOST_WAITING)
-        self.context.setsockopt(zmq.LINGER, 0)
-        self.shell, self.published = self.context.socket(zmq.DEALER), self.context.socket(zmq.SUB)
-        self.published.subscribe(b"")
-        self.shell.connect(f"ipc://{connection['ip']}-{connection['shell_port']}")
-        self.published.connect(f"ipc://{connection['ip']}-{connection['iopub_port']}")
-
-    def close(self):
-        """Close both; nothing is waited for."""
-        self.context.destroy()
-
-    def execute(self, source, expression=None):
-        """Ask for code to be run and for an expression to be evaluated; return the id of the
-        request.
-        """
-        content = {
-            "code": source,
-            "silent": expression is not None,
-            "store_history": False,
-            "user_expressions": {} if expression is None else {"answered": expression},
-            "allow_stdin": False,
-            "stop_on_error": True,
-        }
-        return self.session.send(self.shell, "execute_request", content)["header"]["msg_id"]
-
-    def ask_who_it_is(self):
-        """Ask what every kernel answers; that it is at work on it, and done, is published."""
-        self.session.send(self.shell, "kernel_info_request", {})
-
-    def next_published(self, seconds):
-        """Return the next message that the kernel publishes, or None where there is none in that
-        time.
-        """
-        return self.receive(self.published) if self.published.poll(1000 * seconds) else None
-
-    def next_reply(self):
-        """Return a reply that is there, or None."""
-        return self.receive(self.shell) if self.shell.poll(0) else None
-
-    def receive(self, channel):
-        """Return a message. A learner's process can send anything; what is no message is an empty
-        one.
-        """
-        try:
-            _, message = self.session.recv(channel)
-        except Exception:
-            return {}
-        return (
-            message
-            if isinstance(message, dict) and isinstance(message.get("content"), dict)
-            else {}
-        )
-
-
-def parent_of(message):
-    """Return the id of the request that a message belongs to, or None."""
-    parent = message.get("parent_header")
-    return parent.get("msg_id") if isinstance(parent, dict) else None
-
-
-def gather(message, ran, awaited):
-    """Note what one message says; return whether it is the last of its request."""
-    content = message["content"]
-    match message.get("msg_type"):
-        case "status":
-            return content.get("execution_state") == "idle"
-        case "stream":
-            ran.text += str(content.get("text", ""))[: MOST_OUTPUT - len(ran.text)]
-        case "error":
-            ran.status, ran.error = (
-                "error",
-                f"{content.get('ename')}: {content.get('evalue')}"[:2_000],
-            )
-        case "display_data" | "execute_result":
-            data = content.get("data")
-            data = data if isinstance(data, dict) else {}
-            if isinstance(answer := data.get(ANSWER_MIME), str):
-                for line in answer.split("\n", len(awaited))[: len(awaited)]:
-                    for each in awaited:
-                        if each in line[:100]:
-                            ran.answers.setdefault(each, line)
-            else:
-                ran.text += f"{data.get('text/plain', '')}\n"[: MOST_OUTPUT - len(ran.text)]
-    return False

@@ -4,20 +4,16 @@ each submission.
 `boundary(stem)` gives the one that this machine offers. There is no fall-back that is silently
 weaker: without bubblewrap it raises, unless it is told in so many words to go on without.
 
-What a submission can reach is listed in `mounts`: the Python that runs it, read-only; the few
-modules of this course that notebooks import; and empty folders of limited size. No network, no
-other process, no gradebook, no reference of this chapter or a later one.
+What a submission can reach is listed in `autograder.boundary.mounts`. No network, no other process,
+no gradebook, no reference of this chapter or a later one.
 """
 
-import ast
 import atexit
 import contextlib
 import json
 import os
-import secrets
 import select
 import shutil
-import signal
 import socket
 import struct
 import subprocess
@@ -29,32 +25,20 @@ from pathlib import Path
 
 import psutil
 
-from autograder.course import ROOT, CourseError, chapters, notebook_of
+from autograder.authoring.released import modules_of_notebook
+from autograder.boundary.mounts import environment, inside, mounts
+from autograder.boundary.places import new_connection, new_folder
+from autograder.boundary.unsandboxed import Unsandboxed
+from autograder.course import CourseError
 
 HELP = (
     "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), grade"
     " in a container, or, for notebooks that you trust, say --unsandboxed"
 )
-COURSE = "/course"
-ENVIRONMENT = (  # where a virtual environment is seen; it may lie in /tmp, where learners' code has a folder of its own
-    "/environment"
-)
-HOME = "/home/learner"
-EXCHANGE = Path(
-    "/usr/local/share/nbgrader"
-)  # where nbgrader, if told no other place, keeps what learners hand in
 CREDENTIALS = struct.Struct("iii")  # process, user and group of who sent a message
-LEARNERS_SIDE = (
-    "autograder/shared",
-    "autograder/boundary/inside",
-    "autograder/visible",
-)  # mounted whole
 START_SECONDS = 60  # for the server, which imports PyTorch
 FORK_SECONDS = 20  # for a kernel, on a machine that is busy; after that another is started
 END_SECONDS = 10
-LONGEST_PLACE = (
-    50  # characters of a path below which sockets can lie: a socket's whole path may have 107
-)
 NOBODY = 65534  # who submissions run as, where the grader is root
 
 
@@ -171,13 +155,13 @@ class Sandbox:
         theirs.close()
         control.settimeout(FORK_SECONDS)
         try:
-            told, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
+            said, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
         except TimeoutError:
-            told = b"nothing was heard of it"
-        if told != b"ready":
+            said = b"nothing was heard of it"
+        if said != b"ready":
             control.close()
             shutil.rmtree(folder, ignore_errors=True)
-            raise RuntimeError(f"no kernel could be started: {told.decode(errors='replace')}")
+            raise RuntimeError(f"no kernel could be started: {said.decode(errors='replace')}")
         keeper, _, _ = CREDENTIALS.unpack(ancillary[0][2])
         return Process(control, folder, {**connection, "ip": str(folder / "kernel")}, keeper)
 
@@ -225,107 +209,6 @@ class Process:
                 process.kill()
 
 
-class Unsandboxed:
-    """No boundary: kernels run as the grader's own user, and can read and do what that user can."""
-
-    name = "none"
-    largest_message = -1  # without a limit
-
-    def __init__(self, stem):
-        self.stem = stem
-
-    def __enter__(self):
-        remove_abandoned()
-        return self
-
-    def __exit__(self, *exception):
-        pass
-
-    def wait_until_ready(self):
-        """There is nothing to wait for."""
-
-    def fork(self, bounds=None):
-        """Start the process of one submission, with a folder and an environment of its own.
-
-        Returns:
-            PlainProcess.
-        """
-        folder = Path(
-            tempfile.mkdtemp(prefix=f"autograder-{os.getpid()}-", dir=place_for_sockets())
-        )
-        connection = {**new_connection(), "ip": str(folder / "kernel")}
-        (folder / "kernel.json").write_text(json.dumps(connection))
-        home = folder / "home"
-        home.mkdir()
-        kept = {
-            name: os.environ[name]
-            for name in ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
-            if name in os.environ
-        }
-        own = {"HOME": str(home), "IPYTHONDIR": str(home / ".ipython"), "PYTHONPATH": str(ROOT)}
-        own["JPY_PARENT_PID"] = str(os.getpid())  # it ends with this process, however this one ends
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "ipykernel_launcher",
-                "--HistoryManager.enabled=False",
-                "-f",
-                folder / "kernel.json",
-            ],
-            cwd=home,
-            env={**environment(), "MPLCONFIGDIR": str(home), **kept, **own},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        return PlainProcess(process, folder, connection)
-
-
-class PlainProcess:
-    """One submission's process without a boundary."""
-
-    def __init__(self, process, folder, connection):
-        self.process, self.folder, self.connection = process, folder, connection
-
-    def is_alive(self):
-        """Return whether the process runs."""
-        return self.process.poll() is None
-
-    def interrupt(self):
-        """Ask whatever runs to stop, as Ctrl-C does."""
-        self.process.send_signal(signal.SIGINT)
-
-    def end(self):
-        """End the process and whatever it started in its group; what left the group goes on."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def new_folder():
-    """Return a temporary folder, named after this process."""
-    remove_abandoned()
-    return tempfile.TemporaryDirectory(
-        prefix=f"autograder-{os.getpid()}-", dir=place_for_sockets(), ignore_cleanup_errors=True
-    )
-
-
-def place_for_sockets():
-    """Return the folder for temporary files, or /tmp where that one's path is too long."""
-    return tempfile.gettempdir() if len(tempfile.gettempdir()) <= LONGEST_PLACE else "/tmp"
-
-
-def remove_abandoned():
-    """Remove the temporary folders of processes that were killed."""
-    for path in Path(place_for_sockets()).glob("autograder-*-*"):
-        owner = path.name.split("-")[1]
-        if owner.isdigit() and not psutil.pid_exists(int(owner)):
-            shutil.rmtree(path, ignore_errors=True)
-
-
 @cache
 def boundary(stem, unsandboxed=False):
     """Return this process's boundary for submissions to a chapter; it ends with the process.
@@ -367,17 +250,6 @@ def hand_over(folder):
         path.chmod(0o700)
 
 
-def new_connection():
-    """Return the part of a kernel's connection that does not depend on where it lies."""
-    names = ("shell", "iopub", "stdin", "control", "hb")
-    return {
-        **{f"{name}_port": number for number, name in enumerate(names, 1)},
-        "transport": "ipc",
-        "signature_scheme": "hmac-sha256",
-        "key": secrets.token_hex(16),
-    }
-
-
 def command(stem, folder):
     """Return the command line that starts the fork server."""
     root = os.getuid() == 0
@@ -404,138 +276,10 @@ def command(stem, folder):
         *mounts(stem, folder),
         *(word for name, value in environment().items() for word in ("--setenv", name, value)),
         *("--chdir", "/", "--remount-ro", "/"),
-        *(inside(sys.executable), "-m", "autograder.boundary.inside.forkserver", *imports_of(stem)),
+        *(
+            inside(sys.executable),
+            "-m",
+            "autograder.boundary.inside.forkserver",
+            *modules_of_notebook(stem),
+        ),
     ]
-
-
-def mounts(stem, folder):
-    """Return bubblewrap's options for what is there: everything that a learner's code can ever see.
-
-    Raises:
-        CourseError: if the Python that runs this lies in a folder that holds the course, too.
-    """
-    options, hidden = ["--ro-bind", "/usr", "/usr"], hidden_below("/usr")
-    options += [word for place in hidden for word in ("--perms", "0755", "--tmpfs", place)]
-    for path in ("/bin", "/lib", "/lib64", "/sbin"):
-        if os.path.islink(path):
-            options += ["--symlink", os.readlink(path), path]
-        elif os.path.isdir(path):
-            options += ["--ro-bind", path, path]
-    options += folders_above("/etc/localtime")
-    for path in ("/etc/ld.so.cache", "/etc/localtime"):
-        options += ["--ro-bind-try", path, path]
-    for path, seen_as in pythons().items():
-        if hidden_below(path):
-            raise CourseError(
-                f"learners' code would see {ROOT}, for its Python lies in {path}; make an"
-                f" environment in {ROOT}/.venv"
-            )
-        if not Path(seen_as).is_relative_to("/usr"):
-            options += [*folders_above(seen_as), "--ro-bind", path, seen_as]
-    for source in course_files(stem):
-        target = f"{COURSE}/{source.relative_to(ROOT)}"
-        options += [*folders_above(target), "--ro-bind", str(source), target]
-    options += [*folders_above(HOME), *folders_above("/run/kernel")]
-    options += [
-        "--dev",
-        "/dev",
-        "--dir",
-        "/proc",
-        "--tmpfs",
-        "/tmp",
-        "--tmpfs",
-        HOME,
-        "--dir",
-        "/run/kernel",
-    ]
-    options += ["--bind", "/proc", "/run/outside-proc", "--bind", folder, "/run/kernels"]
-    return options + [word for place in hidden for word in ("--remount-ro", place)]
-
-
-def pythons():
-    """Return the folders of the Python that runs this, and where they are seen from inside.
-
-    Raises:
-        CourseError: if it lies in a folder that learners' code gets for its own.
-    """
-    base = sys.base_prefix
-    if any(Path(base).is_relative_to(place) for place in ("/tmp", HOME)):
-        raise CourseError(
-            f"learners' code cannot be run by the Python in {base}; use one that lies elsewhere"
-        )
-    return {base: base, **({sys.prefix: ENVIRONMENT} if sys.prefix != base else {})}
-
-
-def inside(path):
-    """Return where a file of the Python that runs this is seen from inside."""
-    return (
-        str(Path(ENVIRONMENT) / Path(path).relative_to(sys.prefix))
-        if sys.prefix != sys.base_prefix
-        else path
-    )
-
-
-def hidden_below(path):
-    """Return which of the course and the exchange folder lie below a folder that learners' code may
-    see.
-    """
-    return [
-        str(place) for place in (ROOT, EXCHANGE) if place.is_dir() and place.is_relative_to(path)
-    ]
-
-
-def folders_above(path):
-    """Return bubblewrap's options for the folders on the way to a path, which everybody may
-    enter.
-    """
-    return [
-        word
-        for parent in reversed(Path(path).parents[:-1])
-        for word in ("--perms", "0755", "--dir", str(parent))
-    ]
-
-
-def course_files(stem):
-    """Return the files of this course that a chapter's notebook may import."""
-    earlier = [ROOT / "solutions" / f"{each}.py" for each in chapters() if each < stem]
-    packages = [
-        ROOT / folder / "__init__.py"
-        for folder in ("autograder", "autograder/boundary", "solutions")
-    ]
-    return [*(ROOT / folder for folder in LEARNERS_SIDE), *packages, *earlier]
-
-
-def imports_of(stem):
-    """Return the names of the modules that a chapter's released notebook imports."""
-    cells = json.loads(notebook_of(stem).read_text(encoding="utf-8"))["cells"]
-    names = {}
-    for cell in cells:
-        if cell["cell_type"] != "code":
-            continue
-        for node in ast.walk(ast.parse("".join(cell["source"]))):
-            if isinstance(node, ast.Import):
-                names.update(dict.fromkeys(alias.name for alias in node.names))
-            elif isinstance(node, ast.ImportFrom):
-                names[node.module] = None
-    return list(names)
-
-
-def environment():
-    """Return the environment variables of the fork server and of learners' processes."""
-    one_thread = {
-        f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
-    }
-    return {
-        **one_thread,
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "HOME": HOME,
-        "USER": "learner",
-        "IPYTHONDIR": f"{HOME}/.ipython",
-        "MPLCONFIGDIR": f"{HOME}/.matplotlib",
-        "MPLBACKEND": "agg",
-        "PYTHONPATH": COURSE,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }

@@ -20,10 +20,10 @@ from functools import cache
 import nbformat
 
 from autograder.authoring.exercise import paper
+from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
 from autograder.course import PRIVATE, ROOT, SEED_KEY, CourseError
-from autograder.grading.submission import is_solution
 from autograder.shared.judge import judge, share
 from autograder.shared.wire import printable
 
@@ -79,9 +79,7 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
 def run_cells(notebook, stem, kernel, limits, record):
     """Run the notebook from top to bottom, grading each check where it stands."""
     questions = paper(stem, bytes.fromhex(record["seed"]))
-    sources = {
-        cell.metadata.nbgrader.grade_id: cell.source for cell in notebook.cells if is_solution(cell)
-    }
+    sources = solutions_in(notebook)
     stopped = {}  # exercise -> why the cell that should define it stopped
     if any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
         # where the chapter does without, it is not there yet, and takes longer than a question may
@@ -228,11 +226,6 @@ def write_outcome(cell, record, outcome):
 def stream(text):
     """Return printed text as a cell's output."""
     return nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": text})
-
-
-def graded_cells(notebook):
-    """Return the cells that carry points."""
-    return [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
 
 
 def seed_of(stem, occasion, key=SEED_KEY):

@@ -6,11 +6,11 @@ of a few rows, so that the last of 30,000 takes no longer than the first. Whatev
 into the gradebook, such as a manual score, stays.
 """
 
+import copy
 import warnings
 from functools import cached_property
 from pathlib import Path
 
-import nbformat
 import nbgrader.api
 from alembic.config import Config
 from alembic.script import ScriptDirectory
@@ -31,6 +31,7 @@ from nbgrader.utils import compute_checksum
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SAWarning
 
+from autograder.authoring.released import released
 from autograder.course import CourseError, chapters, notebook_of
 from autograder.reporting.learner_page import NO_RESPONSE
 
@@ -206,7 +207,7 @@ def register_release(stem, db_url):
     resources = {"nbgrader": {"notebook": stem, "assignment": stem, "db_url": db_url}}
     saver = SaveCells()
     try:
-        saver.preprocess(nbformat.read(notebook_of(stem), as_version=4), resources)
+        saver.preprocess(copy.deepcopy(released(stem)), resources)
     except RuntimeError:
         raise CourseError(
             f"the gradebook holds submissions to an earlier release of {stem}, with other"

@@ -14,12 +14,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path, PurePosixPath
 
-import nbformat
-
-from autograder.course import CourseError, chapters, notebook_of
+from autograder.authoring.released import grade_ids
+from autograder.course import CourseError, chapters
 from autograder.grading.submission import (
     LARGEST_NOTEBOOK,
     Submission,
@@ -367,7 +365,7 @@ def chapter_by_cells(candidate, stems):
         ids = {grade_id for grade_id, _ in code_cells(candidate.read_bytes())}
     except (OSError, ValueError, RecursionError):
         return None
-    shared = {stem: len(ids & exercises_of(stem)) for stem in stems}
+    shared = {stem: len(ids & grade_ids(stem)) for stem in stems}
     best = max(shared, key=shared.get)
     return best if shared[best] else None
 
@@ -384,15 +382,6 @@ def usual_chapter(told):
             f"no notebook tells its chapter; say it: --chapter {chapters()[0]}, or another one"
         )
     return known.most_common(1)[0][0] if known else None
-
-
-@cache
-def exercises_of(stem):
-    """Return the ids of a released notebook's exercises and checks."""
-    notebook = nbformat.read(notebook_of(stem), as_version=4)
-    return {
-        cell.metadata.nbgrader.grade_id for cell in notebook.cells if "nbgrader" in cell.metadata
-    }
 
 
 def reader_of(candidate, others):

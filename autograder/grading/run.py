@@ -29,18 +29,18 @@ import nbformat
 import psutil
 from tqdm import tqdm
 
+from autograder.authoring.released import graded_cells, released
 from autograder.boundary.sandbox import boundary, end_boundary, starting_boundary
 from autograder.course import GRADEBOOK, ROOT, SUBMITTED, CourseError, chapters, require_chapter
 from autograder.grading import ctrl_c
 from autograder.grading.grade import (
     Limits,
     grade_notebook,
-    graded_cells,
     seed_of,
     version_of_checks,
 )
 from autograder.grading.intake import find_submissions
-from autograder.grading.submission import Submission, code_cells, rebuild, released
+from autograder.grading.submission import Submission, code_cells, rebuild
 from autograder.shared.wire import printable
 from autograder.whole_files import write_whole
 

@@ -12,13 +12,12 @@ import json
 import os
 import stat
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell
 
-from autograder.course import notebook_of
+from autograder.authoring.released import ADDED, MISSING, is_solution, released
 from autograder.shared.wire import printable
 
 LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
@@ -27,7 +26,6 @@ MOST_PARTS = (
 )
 LARGEST_SOURCE = 200_000  # characters in one cell
 MOST_CELLS = 1_000
-MISSING = "# This cell was missing from the notebook that was handed in."
 
 
 @dataclass(frozen=True)
@@ -180,69 +178,76 @@ def rebuild(stem, submission):
         the notebook to grade: the release's cells with the learner's solutions, and the learner's
             own code cells between them.
     """
-    release = copy.deepcopy(released(stem))
-    notebook = copy.deepcopy(release)
+    notebook = copy.deepcopy(released(stem))
     if submission.problem is None:
-        solutions, extras = sort_out(release, submission.cells)
-        notebook.cells = []
-        for index, cell in enumerate([None, *release.cells]):
-            if cell is not None:
-                if is_solution(cell):
-                    cell.source = solutions.get(cell.metadata.nbgrader.grade_id, MISSING)
-                notebook.cells.append(cell)
-            notebook.cells += [
-                new_code_cell(source, id=f"extra-{number}")
-                for number, source in extras.get(index, [])
-            ]
-    about = {
+        solutions, added = sort_out(notebook, submission.cells)
+        for cell in filter(is_solution, notebook.cells):
+            cell.source = solutions.get(cell.metadata.nbgrader.grade_id, MISSING)
+        notebook.cells = with_added_cells(notebook.cells, added)
+    record = {
         "notebook": submission.sha256,
         "problem": submission.problem,
         "notes": list(submission.notes),
+        "known_as": submission.known_as,
     }
-    notebook.metadata["autograder"] = nbformat.from_dict({**about, "known_as": submission.known_as})
+    notebook.metadata["autograder"] = nbformat.from_dict(record)
     return notebook
 
 
-@cache
-def released(stem):
-    """Return a chapter's released notebook."""
-    return nbformat.read(notebook_of(stem), as_version=4)
+def with_added_cells(cells, added):
+    """Return released cells with a learner's own after those that they follow.
+
+    Args:
+        added: lists of (number, source), as `sort_out` returns them.
+    """
+    together = []
+    for place, cell in enumerate([None, *cells]):
+        together += [cell] if cell else []
+        together += [
+            new_code_cell(source, id=f"{ADDED}{number}") for number, source in added.get(place, [])
+        ]
+    return together
 
 
 def sort_out(release, cells):
     """Tell a learner's solutions from the code cells that they added.
 
+    Args:
+        release: the released notebook.
+        cells: (grade_id or None, source) of what was handed in, in order.
+
     Returns:
         solutions: source by grade_id. Of cells with one id the last counts; the others stay as
             added cells.
-        extras: lists of (number, source) by the place of the released cell that they follow,
+        added: lists of (number, source) by the place of the released cell that they follow,
             counted from 1; 0 is the top.
     """
-    places = {
-        cell.metadata.nbgrader.grade_id: place
-        for place, cell in enumerate(release.cells, 1)
-        if "nbgrader" in cell.metadata
-    }
-    given = {
-        cell.source: place
-        for place, cell in enumerate(release.cells, 1)
-        if cell.cell_type == "code" and "nbgrader" not in cell.metadata
-    }
-    wanted = {cell.metadata.nbgrader.grade_id for cell in release.cells if is_solution(cell)}
-    last = {grade_id: index for index, (grade_id, _) in enumerate(cells)}
-    solutions, extras, place = {}, {}, 0
-    for index, (grade_id, source) in enumerate(cells):
-        if grade_id in places and last[grade_id] == index:
-            place = places[grade_id]
-            if grade_id in wanted:
+    place_of_id, place_of_source = places_in(release)
+    completed = {cell.metadata.nbgrader.grade_id for cell in filter(is_solution, release.cells)}
+    last = {grade_id: number for number, (grade_id, _) in enumerate(cells)}
+    solutions, added, place = {}, {}, 0
+    for number, (grade_id, source) in enumerate(cells):
+        if grade_id in place_of_id and number == last[grade_id]:
+            place = place_of_id[grade_id]
+            if grade_id in completed:
                 solutions[grade_id] = source
-        elif source in given:
-            place = given[source]
-        elif grade_id not in places or grade_id in wanted:
-            extras.setdefault(place, []).append((index, source))
-    return solutions, extras
+        elif source in place_of_source:  # released as it is here, such as the setup cell
+            place = place_of_source[source]
+        elif grade_id in place_of_id and grade_id not in completed:
+            continue  # a check or a statement that is there twice
+        else:
+            added.setdefault(place, []).append((number, source))
+    return solutions, added
 
 
-def is_solution(cell):
-    """Return whether a released cell is one that the learner completes."""
-    return cell["metadata"].get("nbgrader", {}).get("solution", False)
+def places_in(release):
+    """Return the places of a release's cells, counted from 1: by id, and of code cells without one
+    by source.
+    """
+    by_id, by_source = {}, {}
+    for place, cell in enumerate(release.cells, 1):
+        if "nbgrader" in cell.metadata:
+            by_id[cell.metadata.nbgrader.grade_id] = place
+        elif cell.cell_type == "code":
+            by_source[cell.source] = place
+    return by_id, by_source

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autograder.grading.submission import is_solution
+from autograder.authoring.released import is_added, is_solution
 from autograder.shared.wire import unmasked
 
 # kind -> (its heading, what it means and what it does not)
@@ -208,17 +208,6 @@ def given_cells(notebook):
         for cell in notebook["cells"]
         if cell["cell_type"] == "code" and "nbgrader" not in cell["metadata"] and not is_added(cell)
     ]
-
-
-def is_added(cell):
-    """Return whether a cell was added by the learner; see `autograder.grading.submission.rebuild`,
-    which names them.
-    """
-    return (
-        cell["cell_type"] == "code"
-        and "nbgrader" not in cell["metadata"]
-        and cell.get("id", "").startswith("extra-")
-    )
 
 
 @lru_cache(maxsize=1024)

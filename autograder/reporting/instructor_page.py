@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import mean, quantiles
 
-import nbformat
 from markupsafe import Markup, escape
 
-from autograder.course import notebook_of
+from autograder.authoring.released import title_of
 from autograder.reporting.flags import KINDS
 from autograder.reporting.learner_page import environment
 from autograder.shared.wire import unmasked
@@ -109,15 +108,6 @@ def page_template():
         escape(part) for part in name.split("_")
     )
     return made.get_template("report.html.j2")
-
-
-@cache
-def title_of(stem):
-    """Return a chapter's title, as its notebook has it."""
-    for cell in nbformat.read(notebook_of(stem), as_version=4).cells:
-        if cell.cell_type == "markdown" and cell.source.startswith("# "):
-            return cell.source.split("\n")[0].removeprefix("# ")
-    return stem
 
 
 def summary_of(totals, points, unread):

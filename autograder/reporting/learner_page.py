@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-from autograder.reporting.likeness import stubs
+from autograder.authoring.released import stubs
 from autograder.shared.wire import unmasked
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"

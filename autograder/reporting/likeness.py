@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from statistics import median
 
-import nbformat
-
-from autograder.course import notebook_of
-from autograder.grading.submission import MISSING, is_solution
+from autograder.authoring.release import solution_sources
+from autograder.authoring.released import MISSING, stubs
 from autograder.reporting.flags import Flag, children_of, facts_of, own_cells
-from autograder.tools.sample_class import solution_sources
 
 SLOW_FACTOR, SLOW_SECONDS = 4, 5.0  # slow is: so many times the median, and so much above it
 # Sizes count the parts of a syntax tree, the small ones such as operators apart. The four exercises
@@ -164,13 +161,6 @@ def without_prose(body):
 def reference_prints(stem):
     """Return the print of each exercise's published solution."""
     return {exercise: print_of(source) for exercise, source in solution_sources(stem).items()}
-
-
-@cache
-def stubs(stem):
-    """Return the source of each solution cell as it was released."""
-    cells = nbformat.read(notebook_of(stem), as_version=4).cells
-    return {cell.metadata.nbgrader.grade_id: cell.source for cell in cells if is_solution(cell)}
 
 
 def prints_of(stem, notebook):

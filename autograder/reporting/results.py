@@ -15,11 +15,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from autograder.authoring.exercise import load_exercises
+from autograder.authoring.released import stubs
 from autograder.course import AUTOGRADED, FEEDBACK
 from autograder.reporting.csv_files import canvas_csv, moodle_csv, scores_csv
 from autograder.reporting.flags import Flag, flags_of
 from autograder.reporting.instructor_page import report_page
-from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of, stubs
+from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of
 from autograder.shared.wire import printable
 from autograder.whole_files import write_whole
 

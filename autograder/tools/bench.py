@@ -21,8 +21,9 @@ from pathlib import Path
 import nbformat
 import psutil
 
+from autograder.authoring.release import solution_sources
 from autograder.course import ROOT, notebook_of
-from autograder.tools.sample_class import notebook_with, solution_sources
+from autograder.tools.sample_class import notebook_with
 
 STEMS = ("ch04_attention", "ch08_encoder_decoder")
 COUNT = 30  # submissions that both grade

@@ -2,10 +2,12 @@
 one half done, one blank, one stuck.
 """
 
+import copy
+
 import nbformat
 
-from autograder.authoring.release import source_notebook
-from autograder.course import notebook_of
+from autograder.authoring.release import solution_sources
+from autograder.authoring.released import about, released
 
 STEM = "ch04_attention"
 
@@ -37,7 +39,7 @@ def write_sample_class(folder):
     Args:
         folder: gets `<learner>/ch04_attention/ch04_attention.ipynb`.
     """
-    right = solution_sources()
+    right = solution_sources(STEM)
     for learner, changes in LEARNERS.items():
         path = folder / learner / STEM / f"{STEM}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,19 +52,9 @@ def notebook_with(stem, sources):
     Args:
         sources: source by exercise; None leaves the stub.
     """
-    notebook = nbformat.read(notebook_of(stem), as_version=4)
+    notebook = copy.deepcopy(released(stem))
     for cell in notebook.cells:
-        source = sources.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+        source = sources.get(about(cell).get("grade_id"))
         if source is not None:
             cell.source = source
     return notebook
-
-
-def solution_sources(stem=STEM):
-    """Return the reference's source of each exercise of a chapter."""
-    solutions = [
-        cell
-        for cell in source_notebook(stem).cells
-        if cell.metadata.get("nbgrader", {}).get("solution")
-    ]
-    return {cell.metadata.nbgrader.grade_id: cell.source for cell in solutions}

@@ -10,8 +10,9 @@ import psutil
 import pytest
 
 from autograder.authoring.exercise import load_exercises
-from autograder.boundary import sandbox
-from autograder.boundary.kernel import MOST_OUTPUT, LearnerKernel
+from autograder.boundary import mounts
+from autograder.boundary.client import MOST_OUTPUT
+from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import Bounds, Sandbox, Unsandboxed
 from autograder.course import ROOT, CourseError
 from autograder.grading.grade import Limits, ask_all
@@ -234,7 +235,7 @@ def test_without_a_sandbox_too_a_kernel_ends_with_its_grader():
 
 
 def test_what_was_handed_in_elsewhere_is_hidden(monkeypatch):
-    monkeypatch.setattr(sandbox, "EXCHANGE", Path("/usr/share"))
+    monkeypatch.setattr(mounts, "EXCHANGE", Path("/usr/share"))
     with Sandbox("ch04_attention") as boundary, LearnerKernel(boundary, seconds=30) as kernel:
         ran = kernel.run(
             "import os; print(os.listdir('/usr/share')); open('/usr/share/written', 'w')", 10

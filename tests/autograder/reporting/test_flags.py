@@ -9,6 +9,7 @@ import textwrap
 import pytest
 
 from autograder.authoring.exercise import load_exercises
+from autograder.authoring.release import solution_sources
 from autograder.course import chapters
 from autograder.grading.submission import Submission, rebuild
 from autograder.reporting.flags import KINDS, flags_of, flags_of_code
@@ -19,7 +20,6 @@ from autograder.reporting.likeness import (
     print_of,
     prints_of,
 )
-from autograder.tools.sample_class import solution_sources
 
 STEM = "ch04_attention"
 IMPORTED = {

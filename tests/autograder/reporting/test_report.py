@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 
+from autograder.authoring.release import solution_sources
 from autograder.course import notebook_of
 from autograder.grading.submission import Submission, rebuild
 from autograder.reporting import results as class_report
@@ -27,7 +28,6 @@ from autograder.reporting.csv_files import (
 from autograder.reporting.instructor_page import counts_of, histogram, report_page
 from autograder.reporting.learner_page import feedback_page
 from autograder.reporting.results import points_of, read_graded, results_of, write_report
-from autograder.tools.sample_class import solution_sources
 
 STEM = "ch04_attention"
 RELEASED = nbformat.read(notebook_of(STEM), as_version=4)
