@@ -19,52 +19,33 @@ def queries_and_keys(rng, *batch, query_len, key_len, d_k, scale=1.0, dtype=np.f
     }
 
 
-attention_scores = Checks(reference.attention_scores)
+checks = Checks(reference.attention_scores)
+shown, hidden, wrong, right = checks.words
 
-attention_scores.shown(
-    "two queries against two keys", queries_and_keys(query_len=2, key_len=2, d_k=3), weight=2
-)
-attention_scores.shown(
-    "three words against themselves", queries_and_keys(query_len=3, key_len=3, d_k=4)
-)
-attention_scores.shown(
-    "rows are queries, columns are keys", queries_and_keys(query_len=2, key_len=5, d_k=3)
-)
-attention_scores.shown(
-    "a batch is carried along", queries_and_keys(2, query_len=3, key_len=4, d_k=5)
-)
-attention_scores.shown(
-    "float32 in, float32 out", queries_and_keys(query_len=2, key_len=3, d_k=3, dtype=np.float32)
-)
-attention_scores.shown(
+shown("two queries against two keys", queries_and_keys(query_len=2, key_len=2, d_k=3), weight=2)
+shown("three words against themselves", queries_and_keys(query_len=3, key_len=3, d_k=4))
+shown("rows are queries, columns are keys", queries_and_keys(query_len=2, key_len=5, d_k=3))
+shown("a batch is carried along", queries_and_keys(2, query_len=3, key_len=4, d_k=5))
+shown("float32 in, float32 out", queries_and_keys(query_len=2, key_len=3, d_k=3, dtype=np.float32))
+shown(
     "query and key stay as they were",
     queries_and_keys(query_len=2, key_len=3, d_k=4),
     probe=arguments_after,
 )
-attention_scores.hidden(
-    "batch and heads", queries_and_keys(2, 3, query_len=4, key_len=5, d_k=6), weight=2
-)
-attention_scores.hidden(
-    "as many batches as words", queries_and_keys(3, query_len=3, key_len=3, d_k=3)
-)
-attention_scores.hidden("long vectors", queries_and_keys(query_len=3, key_len=4, d_k=64))
-attention_scores.hidden(
-    "vectors of length 1, a single key", queries_and_keys(query_len=2, key_len=1, d_k=1)
-)
-attention_scores.hidden(
-    "three axes in front", queries_and_keys(2, 1, 2, query_len=2, key_len=3, d_k=4)
-)
-attention_scores.hidden(
-    "large scores stay large", queries_and_keys(query_len=2, key_len=3, d_k=4, scale=60)
-)
-attention_scores.hidden(
+hidden("batch and heads", queries_and_keys(2, 3, query_len=4, key_len=5, d_k=6), weight=2)
+hidden("as many batches as words", queries_and_keys(3, query_len=3, key_len=3, d_k=3))
+hidden("long vectors", queries_and_keys(query_len=3, key_len=4, d_k=64))
+hidden("vectors of length 1, a single key", queries_and_keys(query_len=2, key_len=1, d_k=1))
+hidden("three axes in front", queries_and_keys(2, 1, 2, query_len=2, key_len=3, d_k=4))
+hidden("large scores stay large", queries_and_keys(query_len=2, key_len=3, d_k=4, scale=60))
+hidden(
     "a batch stays as it was",
     queries_and_keys(2, query_len=2, key_len=3, d_k=4),
     probe=arguments_after,
 )
 
 
-@attention_scores.wrong(
+@wrong(
     "the dot products are the scores",
     hint="These are the dot products themselves. What does the formula do with them before the"
     " softmax?",
@@ -73,7 +54,7 @@ def unscaled(query, key):
     return query @ key.swapaxes(-2, -1)
 
 
-@attention_scores.wrong(
+@wrong(
     "the scale is d_k",
     hint="The size is off by a factor that depends on d_k. By which power of d_k does the spread of a"
     " dot product grow?",
@@ -82,7 +63,7 @@ def over_d_k(query, key):
     return query @ key.swapaxes(-2, -1) / query.shape[-1]
 
 
-@attention_scores.wrong(
+@wrong(
     "the scale belongs to the number of keys",
     hint="Your scale depends on how many keys there are. Over which axis does a dot product sum?",
 )
@@ -90,7 +71,7 @@ def over_key_len(query, key):
     return query @ key.swapaxes(-2, -1) / math.sqrt(key.shape[-2])
 
 
-@attention_scores.wrong(
+@wrong(
     "d_k is the length of the first axis",
     hint="Your scale follows the first axis of the query. Over which axis does a dot product sum?",
 )
@@ -98,7 +79,7 @@ def over_first_axis(query, key):
     return query @ key.swapaxes(-2, -1) / math.sqrt(query.shape[0])
 
 
-@attention_scores.wrong(
+@wrong(
     "a matrix product of queries and keys compares them as they are",
     hint="A matrix product sums over the last axis of its first factor and the last but one of its"
     " second. Which axes of queries and keys should meet?",
@@ -107,7 +88,7 @@ def without_transpose(query, key):
     return query @ key / math.sqrt(query.shape[-1])
 
 
-@attention_scores.wrong(
+@wrong(
     "the scale multiplies",
     hint="The scores grow with d_k faster than the dot products do. Is the scale meant to make them"
     " larger or smaller?",
@@ -116,7 +97,7 @@ def multiplied(query, key):
     return query @ key.swapaxes(-2, -1) * math.sqrt(query.shape[-1])
 
 
-@attention_scores.wrong(
+@wrong(
     "rows are keys",
     hint="The numbers are right but lie on their side: rows are queries, columns are keys.",
 )
@@ -124,7 +105,7 @@ def keys_by_queries(query, key):
     return key @ query.swapaxes(-2, -1) / math.sqrt(query.shape[-1])
 
 
-@attention_scores.wrong(
+@wrong(
     ".T swaps the last two axes",
     hint="Which axes of the keys change places in your function when there are more than two, and"
     " which should?",
@@ -133,7 +114,7 @@ def with_all_axes_reversed(query, key):
     return query @ key.T / math.sqrt(query.shape[-1])
 
 
-@attention_scores.wrong(
+@wrong(
     "np.sqrt keeps float32",
     hint="Somewhere a float64 enters. Look at the dtype of all that meets query and key on the way,"
     " single numbers included.",
@@ -142,7 +123,7 @@ def in_float64(query, key):
     return query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
 
 
-@attention_scores.wrong(
+@wrong(
     "the caller's query is free to be scaled",
     hint="Compare `query` before and after the call. Which line of yours writes into it instead of"
     " making an array of its own?",
@@ -152,7 +133,7 @@ def scaled_in_place(query, key):
     return query @ key.swapaxes(-2, -1)
 
 
-@attention_scores.wrong(
+@wrong(
     "scores are cosines",
     hint="All your scores lie between -1 and 1, however long the vectors are. Does the formula divide"
     " by the lengths of the vectors?",
@@ -163,23 +144,23 @@ def of_unit_vectors(query, key):
     return query @ key.swapaxes(-2, -1)
 
 
-@attention_scores.right
+@right
 def by_einsum(query, key):
     return np.einsum("...qd,...kd->...qk", query, key) / math.sqrt(key.shape[-1])
 
 
-@attention_scores.right
+@right
 def with_scaled_query(query, key):
     return np.matmul(query * query.shape[-1] ** -0.5, np.moveaxis(key, -1, -2))
 
 
-@attention_scores.right
+@right
 def by_broadcasting(query, key):
     products = query[..., :, np.newaxis, :] * key[..., np.newaxis, :, :]
     return products.sum(axis=-1) / query.dtype.type(query.shape[-1]) ** query.dtype.type(0.5)
 
 
-@attention_scores.right
+@right
 def by_loops(query, key):
     scores = np.empty((*query.shape[:-1], key.shape[-2]), dtype=query.dtype)
     for *batch, row, column in np.ndindex(*scores.shape):

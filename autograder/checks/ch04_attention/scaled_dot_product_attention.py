@@ -11,6 +11,8 @@ from autograder.checks.ch04_attention import halves, normal
 from autograder.checks.ch04_attention.attention_scores import (
     in_float64,
     over_d_k,
+    over_key_len,
+    queries_and_keys,
     unscaled,
     with_all_axes_reversed,
 )
@@ -25,12 +27,11 @@ from solutions import ch04_attention as reference
 
 
 @drawn
-def queries_keys_values(rng, *batch, query_len, key_len, d_k, d_v, scale=1.0, dtype=np.float64):
-    return {
-        "query": normal(rng, *batch, query_len, d_k, scale=scale, dtype=dtype),
-        "key": normal(rng, *batch, key_len, d_k, scale=scale, dtype=dtype),
-        "value": normal(rng, *batch, key_len, d_v, dtype=dtype),
-    }
+def queries_keys_values(rng, *batch, query_len, key_len, d_k, d_v, dtype=np.float64):
+    drawn_first = queries_and_keys(
+        rng, *batch, query_len=query_len, key_len=key_len, d_k=d_k, dtype=dtype
+    )
+    return {**drawn_first, "value": normal(rng, *batch, key_len, d_v, dtype=dtype)}
 
 
 def one_query_that_prefers_a_key(rng):
@@ -75,25 +76,21 @@ def in_float16(rng):
     }
 
 
-def attention_with(scores_of, weights_of=reference.softmax):
-    """Make an attention from a rule for the scores and one for the weights."""
+def attention_with(
+    scores_of=reference.attention_scores,
+    weights_of=reference.softmax,
+    averaged=lambda weights, key, value: weights @ value,
+):
+    """Make an attention from its rules."""
 
     def attention(query, key, value):
-        weights = weights_of(scores_of(query, key, value))
-        return weights @ value, weights
+        weights = weights_of(scores_of(query, key))
+        return averaged(weights, key, value), weights
 
     return attention
 
 
-def right_scores(query, key, value):
-    return reference.attention_scores(query, key)
-
-
-def scaled_by(number):
-    return lambda query, key, value: unscaled(query, key) / math.sqrt(number(query, key, value))
-
-
-scaled_dot_product_attention = Checks(
+checks = Checks(
     reference.scaled_dot_product_attention,
     laws=(partial(sums_to_one, of="weights"), between_the_values),
     returns=("output", "weights"),
@@ -103,118 +100,110 @@ scaled_dot_product_attention = Checks(
         "MultiheadAttention",
     ),
 )
+shown, hidden, wrong, right = checks.words
 
-scaled_dot_product_attention.shown("one query, two keys", one_query_that_prefers_a_key, weight=2)
-scaled_dot_product_attention.shown(
+shown("one query, two keys", one_query_that_prefers_a_key, weight=2)
+shown(
     "a sentence that attends to itself", queries_keys_values(query_len=4, key_len=4, d_k=4, d_v=4)
 )
-scaled_dot_product_attention.shown(
-    "more keys than queries", queries_keys_values(query_len=2, key_len=5, d_k=3, d_v=3)
-)
-scaled_dot_product_attention.shown(
-    "values longer than keys", queries_keys_values(query_len=3, key_len=3, d_k=2, d_v=6)
-)
-scaled_dot_product_attention.shown(
-    "a batch is carried along", queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=6)
-)
-scaled_dot_product_attention.shown(
+shown("more keys than queries", queries_keys_values(query_len=2, key_len=5, d_k=3, d_v=3))
+shown("values longer than keys", queries_keys_values(query_len=3, key_len=3, d_k=2, d_v=6))
+shown("a batch is carried along", queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=6))
+shown(
     "float32 in, float32 out",
     queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2, dtype=np.float32),
 )
-scaled_dot_product_attention.shown(
+shown(
     "the arguments stay as they were",
     queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2),
     probe=arguments_after,
 )
-scaled_dot_product_attention.hidden(
-    "batch and heads", queries_keys_values(2, 3, query_len=4, key_len=5, d_k=6, d_v=7), weight=2
-)
-scaled_dot_product_attention.hidden(
-    "all sizes equal", queries_keys_values(3, query_len=3, key_len=3, d_k=3, d_v=3)
-)
-scaled_dot_product_attention.hidden("rows with scores around 1000 and -1000", rows_around_1000)
-scaled_dot_product_attention.hidden(
+hidden("batch and heads", queries_keys_values(2, 3, query_len=4, key_len=5, d_k=6, d_v=7), weight=2)
+hidden("all sizes equal", queries_keys_values(3, query_len=3, key_len=3, d_k=3, d_v=3))
+hidden("rows with scores around 1000 and -1000", rows_around_1000)
+hidden(
     "a single key gets a weight of exactly 1",
     queries_keys_values(query_len=3, key_len=1, d_k=4, d_v=2),
     laws=(partial(exactly_one, of="weights"), between_the_values),
 )
-scaled_dot_product_attention.hidden(
-    "long vectors", queries_keys_values(query_len=3, key_len=4, d_k=64, d_v=5)
-)
-scaled_dot_product_attention.hidden("small weights are not cut off", scores_in_steps)
-scaled_dot_product_attention.hidden("queries of zeros look at all keys alike", queries_of_zeros)
-scaled_dot_product_attention.hidden("float16 in, float16 out", in_float16)
-scaled_dot_product_attention.hidden(
+hidden("long vectors", queries_keys_values(query_len=3, key_len=4, d_k=64, d_v=5))
+hidden("small weights are not cut off", scores_in_steps)
+hidden("queries of zeros look at all keys alike", queries_of_zeros)
+hidden("float16 in, float16 out", in_float16)
+hidden(
     "a batch stays as it was",
     queries_keys_values(2, query_len=2, key_len=3, d_k=4, d_v=2),
     probe=arguments_after,
 )
 
 
-scaled_dot_product_attention.wrong(
+wrong(
     "the softmax runs over the queries",
     hint="Take one query: over which axis do its weights have to sum to 1?",
-)(attention_with(right_scores, lambda scores: reference.softmax(scores, axis=-2)))
+)(attention_with(weights_of=lambda scores: reference.softmax(scores, axis=-2)))
 
 
-scaled_dot_product_attention.wrong(
+wrong(
     "the dot products are the scores",
     hint="The weights are sharper than they should be. What happens to the dot products before the"
     " softmax?",
-)(attention_with(lambda query, key, value: unscaled(query, key)))
+)(attention_with(unscaled))
 
 
-scaled_dot_product_attention.wrong(
-    "the scale is d_k", hint="The weights are too even. Which power of d_k does the scale take?"
-)(attention_with(lambda query, key, value: over_d_k(query, key)))
+wrong("the scale is d_k", hint="The weights are too even. Which power of d_k does the scale take?")(
+    attention_with(over_d_k)
+)
 
 
-scaled_dot_product_attention.wrong(
+@wrong(
     "the scale is sqrt(d_v)",
     hint="Your scale follows the length of the values. Which vectors enter the dot product?",
-)(attention_with(scaled_by(lambda query, key, value: value.shape[-1])))
+)
+def scaled_by_the_values(query, key, value):
+    weights = reference.softmax(unscaled(query, key) / math.sqrt(value.shape[-1]))
+    return weights @ value, weights
 
 
-scaled_dot_product_attention.wrong(
+wrong(
     "the scale is sqrt(key_len)",
     hint="Your scale follows the number of keys. Over which axis does a dot product sum?",
-)(attention_with(scaled_by(lambda query, key, value: key.shape[-2])))
+)(attention_with(over_key_len))
 
 
-scaled_dot_product_attention.wrong(
+wrong(
     "np.sqrt keeps float32",
     hint="Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way,"
     " single numbers included.",
-)(attention_with(lambda query, key, value: in_float64(query, key)))
+)(attention_with(in_float64))
 
 
-scaled_dot_product_attention.wrong(
+wrong(
     ".T swaps the last two axes",
     hint="Which axes of the keys change places in your function when there are more than two, and"
     " which should?",
-)(attention_with(lambda query, key, value: with_all_axes_reversed(query, key)))
+)(attention_with(with_all_axes_reversed))
 
 
-scaled_dot_product_attention.wrong(
+wrong(
     "all weights together sum to 1",
     hint="Each query has an average of its own: over how much do your weights sum to 1?",
-)(attention_with(right_scores, over_everything))
+)(attention_with(weights_of=over_everything))
 
 
-scaled_dot_product_attention.wrong(
+wrong(
     "exp of the raw scores is good enough",
     hint="Does your softmax hold for scores around 1000, and for scores around -1000?",
-)(attention_with(right_scores, naive))
+)(attention_with(weights_of=naive))
 
 
-@scaled_dot_product_attention.wrong(
-    "weights come first", hint="Both arrays are there. In which order are they to be returned?"
+checks.usual(
+    "in another order",
+    belief="weights come first",
+    hint="Both arrays are there. In which order are they to be returned?",
 )
-def swapped(query, key, value):
-    return reference.scaled_dot_product_attention(query, key, value)[::-1]
 
 
-@scaled_dot_product_attention.wrong(
+@wrong(
     "scores are weights",
     hint="The output is right; the second array is still what went into the softmax.",
 )
@@ -223,17 +212,14 @@ def returning_scores(query, key, value):
     return output, reference.attention_scores(query, key)
 
 
-@scaled_dot_product_attention.wrong(
+wrong(
     "weights are transposed before they meet the values",
     hint="The weights are right. Which of their axes belongs to the values: that of the queries or"
     " that of the keys?",
-)
-def with_transposed_weights(query, key, value):
-    _, weights = reference.scaled_dot_product_attention(query, key, value)
-    return weights.swapaxes(-2, -1) @ value, weights
+)(attention_with(averaged=lambda weights, key, value: weights.swapaxes(-2, -1) @ value))
 
 
-@scaled_dot_product_attention.wrong(
+@wrong(
     "the scale comes after the softmax",
     hint="The weights no longer sum to 1. In which order do scale and softmax come?",
 )
@@ -242,32 +228,26 @@ def scaled_after_softmax(query, key, value):
     return weights @ value, weights
 
 
-@scaled_dot_product_attention.wrong(
+wrong(
     "no softmax is needed",
     hint="These weights can be negative. Which step turns scores into weights?",
-)
-def without_softmax(query, key, value):
-    scores = reference.attention_scores(query, key)
-    return scores @ value, scores
+)(attention_with(weights_of=lambda scores: scores))
 
 
-@scaled_dot_product_attention.wrong(
+wrong(
     "the keys are averaged",
     hint="The weights are right, but the output averages the wrong vectors.",
-)
-def averaging_keys(query, key, value):
-    _, weights = reference.scaled_dot_product_attention(query, key, value)
-    return weights @ key, weights
+)(attention_with(averaged=lambda weights, key, value: weights @ key))
 
 
-@scaled_dot_product_attention.right
+@right
 def by_einsum(query, key, value):
     scores = np.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
     weights = by_logarithm(scores)
     return np.einsum("...qk,...kv->...qv", weights, value), weights
 
 
-@scaled_dot_product_attention.right
+@right
 def by_loops(query, key, value):
     output = np.empty((*query.shape[:-1], value.shape[-1]), dtype=value.dtype)
     weights = np.empty((*query.shape[:-1], key.shape[-2]), dtype=query.dtype)
@@ -280,7 +260,7 @@ def by_loops(query, key, value):
     return output, weights
 
 
-@scaled_dot_product_attention.right
+@right
 def by_torch(query, key, value):
     import torch
 
@@ -293,6 +273,6 @@ def by_torch(query, key, value):
     )
 
 
-@scaled_dot_product_attention.right
+@right
 def as_a_list(query, key, value):
     return list(reference.scaled_dot_product_attention(query, key, value))

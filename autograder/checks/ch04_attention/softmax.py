@@ -48,7 +48,7 @@ def batch_with_minus_infinity(rng):
     return {"scores": scores}
 
 
-softmax = Checks(
+checks = Checks(
     reference.softmax,
     laws=(sums_to_one, zero_where_minus_infinity),
     shortcuts=(
@@ -62,42 +62,39 @@ softmax = Checks(
         "_softmax",
     ),
 )
+shown, hidden, wrong, right = checks.words
 
-softmax.shown("three scores become three weights", scores=normal(3), weight=2)
-softmax.shown("each row of a matrix is a softmax of its own", scores=normal(3, 4))
-softmax.shown("axis=0 makes the columns sum to 1", scores=normal(3, 3), axis=0)
-softmax.shown("scores around 1000 do not overflow", scores=1000 + normal(3))
-softmax.shown("rows whose scores are far apart do not disturb each other", rows_far_apart)
-softmax.shown("a score of -inf gets a weight of exactly 0", with_minus_infinity)
-softmax.shown(
-    "a score on its own has a weight of exactly 1", scores=normal(3, 1), laws=(exactly_one,)
-)
-softmax.shown("float32 scores give float32 weights", scores=normal(2, 3, dtype=np.float32))
-softmax.shown("the scores stay as they were", scores=normal(2, 3), probe=arguments_after)
-softmax.hidden("a batch of heads", scores=normal(2, 3, 4, 5), weight=2)
-softmax.hidden("an axis in the middle", scores=normal(3, 3, 3), axis=1)
-softmax.hidden("an axis counted from the end", scores=normal(2, 4, 4), axis=-2)
-softmax.hidden("scores far below zero", scores=normal(2, 4) - 2000)
-softmax.hidden(
-    "float32 scores of a few hundred", scores=200 + normal(2, 5, scale=10, dtype=np.float32)
-)
-softmax.hidden(
+shown("three scores become three weights", scores=normal(3), weight=2)
+shown("each row of a matrix is a softmax of its own", scores=normal(3, 4))
+shown("axis=0 makes the columns sum to 1", scores=normal(3, 3), axis=0)
+shown("scores around 1000 do not overflow", scores=1000 + normal(3))
+shown("rows whose scores are far apart do not disturb each other", rows_far_apart)
+shown("a score of -inf gets a weight of exactly 0", with_minus_infinity)
+shown("a score on its own has a weight of exactly 1", scores=normal(3, 1), laws=(exactly_one,))
+shown("float32 scores give float32 weights", scores=normal(2, 3, dtype=np.float32))
+shown("the scores stay as they were", scores=normal(2, 3), probe=arguments_after)
+hidden("a batch of heads", scores=normal(2, 3, 4, 5), weight=2)
+hidden("an axis in the middle", scores=normal(3, 3, 3), axis=1)
+hidden("an axis counted from the end", scores=normal(2, 4, 4), axis=-2)
+hidden("scores far below zero", scores=normal(2, 4) - 2000)
+hidden("float32 scores of a few hundred", scores=200 + normal(2, 5, scale=10, dtype=np.float32))
+hidden(
     "two equal scores share the weight",
     # around 5: equal scores of 0.5 would be their own weights
     scores=normal().then(lambda score: np.full((3, 2), 5 + score)),
 )
-softmax.hidden("a single finite score gets all the weight of its row", one_finite_score)
-softmax.hidden("small weights are neither cut off nor raised", small_weights)
-softmax.hidden("a score far above all others of its row", one_score_far_above)
-softmax.hidden("the last of three axes, by its number", scores=normal(3, 4, 5), axis=2)
-softmax.hidden("five axes, some of them of length 1", scores=normal(1, 2, 1, 2, 3))
-softmax.hidden("float16 scores give float16 weights", scores=normal(2, 3, dtype=np.float16))
-softmax.hidden(
+hidden("a single finite score gets all the weight of its row", one_finite_score)
+hidden("small weights are neither cut off nor raised", small_weights)
+hidden("a score far above all others of its row", one_score_far_above)
+hidden("the last of three axes, by its number", scores=normal(3, 4, 5), axis=2)
+hidden("five axes, some of them of length 1", scores=normal(1, 2, 1, 2, 3))
+hidden("float16 scores give float16 weights", scores=normal(2, 3, dtype=np.float16))
+hidden(
     "a batch with scores of -inf stays as it was", batch_with_minus_infinity, probe=arguments_after
 )
 
 
-@softmax.wrong(
+@wrong(
     "exp of the raw scores is good enough",
     hint="How large may a number be before its exponential no longer fits a float? What could you take"
     " away from every score of a slice without changing the fraction?",
@@ -107,7 +104,7 @@ def naive(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@softmax.wrong(
+@wrong(
     "taking off the mean makes exp safe",
     hint="What is the largest number that your exp can meet? Think of a score far above all others of"
     " its row, and of one that is -inf.",
@@ -117,7 +114,7 @@ def shifted_by_the_mean(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@softmax.wrong(
+@wrong(
     "a very negative number is as good as -inf",
     hint="Scores may be of any size. What if those beside a score of -inf lie further below zero than"
     " the number that stands for it?",
@@ -126,7 +123,7 @@ def with_a_stand_in(scores, axis=-1):
     return reference.softmax(np.where(np.isneginf(scores), scores.dtype.type(-1e9), scores), axis)
 
 
-@softmax.wrong(
+@wrong(
     "the axis is always the last one",
     hint="Along which axis do your weights sum to 1, and which one was asked for?",
 )
@@ -134,7 +131,7 @@ def ignoring_axis(scores, axis=-1):
     return reference.softmax(scores, axis=-1)
 
 
-@softmax.wrong(
+@wrong(
     "one maximum serves the whole array",
     hint="Look at a row whose scores are far below the largest of the whole array: what does exp make"
     " of it, and what is left to divide by?",
@@ -144,7 +141,7 @@ def global_maximum(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@softmax.wrong(
+@wrong(
     "a small epsilon in the denominator does no harm",
     hint="Is there something in the denominator that the formula does not have? Can that sum be 0 at"
     " all?",
@@ -154,7 +151,7 @@ def with_epsilon(scores, axis=-1):
     return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
 
 
-@softmax.wrong(
+@wrong(
     "all numbers of the array share one sum",
     hint="Each slice along the axis is a softmax of its own: over how much do your weights sum to 1?",
 )
@@ -163,7 +160,7 @@ def over_everything(scores, axis=-1):
     return exponentials / exponentials.sum()
 
 
-@softmax.wrong(
+@wrong(
     "a sum over an axis still lines up with the array",
     hint="What shape does the sum have, and along which axis is it stretched when you divide by it?",
 )
@@ -172,7 +169,7 @@ def without_keepdims(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis)
 
 
-@softmax.wrong(
+@wrong(
     "the caller's array is free to be worked in",
     hint="Compare `scores` before and after the call. Which line of yours writes into it instead of"
     " making an array of its own?",
@@ -182,15 +179,10 @@ def in_place(scores, axis=-1):
     return reference.softmax(scores, axis)
 
 
-@softmax.wrong(
-    "the result is float64 whatever comes in",
-    hint="Somewhere a float64 enters. Which of your operations brings it in?",
-)
-def in_float64(scores, axis=-1):
-    return reference.softmax(scores.astype(np.float64), axis)
+checks.usual("in float64")
 
 
-@softmax.wrong(
+@wrong(
     "dividing by the sum is enough",
     hint="Dividing by the sum alone makes numbers sum to 1, but it keeps negative ones negative. What"
     " does the formula apply to each score first?",
@@ -199,13 +191,13 @@ def without_exponential(scores, axis=-1):
     return scores / scores.sum(axis=axis, keepdims=True)
 
 
-@softmax.right
+@right
 def by_logarithm(scores, axis=-1):
     largest = scores.max(axis=axis, keepdims=True)
     return np.exp(scores - largest - np.log(np.exp(scores - largest).sum(axis=axis, keepdims=True)))
 
 
-@softmax.right
+@right
 def by_loops(scores, axis=-1):
     def of_slice(one):
         exponentials = [math.exp(number - max(one)) for number in one.tolist()]
@@ -214,14 +206,14 @@ def by_loops(scores, axis=-1):
     return np.apply_along_axis(of_slice, axis, scores).astype(scores.dtype)
 
 
-@softmax.right
+@right
 def by_torch(scores, axis=-1):
     import torch
 
     return torch.softmax(torch.from_numpy(scores.copy()), dim=axis).numpy()
 
 
-@softmax.right
+@right
 def in_longdouble(scores, axis=-1):
     wide = scores.astype(np.longdouble)
     exponentials = np.exp(wide - wide.max(axis=axis, keepdims=True))

@@ -35,30 +35,27 @@ def in_float16(rng):
     }
 
 
-softmax_backward = Checks(
+checks = Checks(
     reference.softmax_backward, laws=(sums_to_zero,), shortcuts=("_softmax_backward_data",)
 )
+shown, hidden, wrong, right = checks.words
 
-softmax_backward.shown("two weights", weights_and_gradient(2), weight=2)
-softmax_backward.shown("each row on its own", weights_and_gradient(3, 4))
-softmax_backward.shown("as many queries as keys", weights_and_gradient(3, 3))
-softmax_backward.shown(
-    "a weight of 1 passes no gradient", weights=np.eye(3), grad_weights=normal(3, 3)
-)
-softmax_backward.shown("float32 in, float32 out", weights_and_gradient(2, 3, dtype=np.float32))
-softmax_backward.shown(
-    "the arguments stay as they were", weights_and_gradient(2, 3), probe=arguments_after
-)
-softmax_backward.hidden("batch and heads", weights_and_gradient(2, 3, 4, 5), weight=2)
-softmax_backward.hidden("all sizes equal", weights_and_gradient(3, 3, 3))
-softmax_backward.hidden("a saturated softmax", saturated)
-softmax_backward.hidden("a single key", weights_and_gradient(4, 1))
-softmax_backward.hidden("a weight of almost 1 passes a little", nearly_saturated)
-softmax_backward.hidden("five axes, some of them of length 1", weights_and_gradient(2, 1, 2, 1, 3))
-softmax_backward.hidden("float16 in, float16 out", in_float16)
+shown("two weights", weights_and_gradient(2), weight=2)
+shown("each row on its own", weights_and_gradient(3, 4))
+shown("as many queries as keys", weights_and_gradient(3, 3))
+shown("a weight of 1 passes no gradient", weights=np.eye(3), grad_weights=normal(3, 3))
+shown("float32 in, float32 out", weights_and_gradient(2, 3, dtype=np.float32))
+shown("the arguments stay as they were", weights_and_gradient(2, 3), probe=arguments_after)
+hidden("batch and heads", weights_and_gradient(2, 3, 4, 5), weight=2)
+hidden("all sizes equal", weights_and_gradient(3, 3, 3))
+hidden("a saturated softmax", saturated)
+hidden("a single key", weights_and_gradient(4, 1))
+hidden("a weight of almost 1 passes a little", nearly_saturated)
+hidden("five axes, some of them of length 1", weights_and_gradient(2, 1, 2, 1, 3))
+hidden("float16 in, float16 out", in_float16)
 
 
-@softmax_backward.wrong(
+@wrong(
     "a weight depends on its own score alone",
     hint="Each weight depends on every score of its row, because the weights share one sum. Where do"
     " the other terms of the formula enter?",
@@ -67,7 +64,7 @@ def diagonal_only(weights, grad_weights):
     return weights * (1 - weights) * grad_weights
 
 
-@softmax_backward.wrong(
+@wrong(
     "the weight in front can be dropped",
     hint="Compare with the formula term by term: every one of them carries a weight in front.",
 )
@@ -75,7 +72,7 @@ def without_weights(weights, grad_weights):
     return grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True)
 
 
-@softmax_backward.wrong(
+@wrong(
     "the softmax only multiplies",
     hint="Raising one score lowers all the other weights. Which term of the formula says that?",
 )
@@ -83,7 +80,7 @@ def as_if_linear(weights, grad_weights):
     return weights * grad_weights
 
 
-@softmax_backward.wrong(
+@wrong(
     "the plain mean of the gradient is taken off",
     hint="What is taken off each gradient is an average, but not one in which all keys count the same.",
 )
@@ -91,7 +88,7 @@ def with_plain_mean(weights, grad_weights):
     return weights * (grad_weights - grad_weights.mean(axis=-1, keepdims=True))
 
 
-@softmax_backward.wrong(
+@wrong(
     "the plain sum of the gradient is taken off",
     hint="In the sum over i, what stands beside the gradient of each weight?",
 )
@@ -99,7 +96,7 @@ def with_plain_sum(weights, grad_weights):
     return weights * (grad_weights - grad_weights.sum(axis=-1, keepdims=True))
 
 
-@softmax_backward.wrong(
+@wrong(
     "a sum over an axis still lines up with the array",
     hint="What shape does your sum have, and along which axis is it stretched when it meets the"
     " gradient?",
@@ -108,7 +105,7 @@ def without_keepdims(weights, grad_weights):
     return weights * (grad_weights - (weights * grad_weights).sum(axis=-1))
 
 
-@softmax_backward.wrong(
+@wrong(
     "one sum serves the whole array",
     hint="Each row is a softmax of its own: over which numbers does your sum run?",
 )
@@ -116,7 +113,7 @@ def over_everything(weights, grad_weights):
     return weights * (grad_weights - (weights * grad_weights).sum())
 
 
-@softmax_backward.wrong(
+@wrong(
     "the sum runs over the queries",
     hint="Along which axis was the softmax taken, and along which does your sum run?",
 )
@@ -126,22 +123,19 @@ def over_queries(weights, grad_weights):
     )
 
 
-@softmax_backward.wrong(
-    "the sign is turned round",
+checks.usual(
+    "negated",
+    belief="the sign is turned round",
     hint="The size is right, the sign is not: raising a score should raise its own weight.",
 )
-def with_wrong_sign(weights, grad_weights):
-    return -reference.softmax_backward(weights, grad_weights)
 
 
-@softmax_backward.wrong(
-    "the argument holds scores", hint="What you are given has been through the softmax already."
-)
+@wrong("the argument holds scores", hint="What you are given has been through the softmax already.")
 def from_scores(weights, grad_weights):
     return reference.softmax_backward(reference.softmax(weights), grad_weights)
 
 
-@softmax_backward.wrong(
+@wrong(
     "the caller's gradient is free to be worked in",
     hint="Compare `grad_weights` before and after the call. Which line of yours writes into it instead"
     " of making an array of its own?",
@@ -151,15 +145,10 @@ def in_place(weights, grad_weights):
     return weights * grad_weights
 
 
-@softmax_backward.wrong(
-    "the result is float64 whatever comes in",
-    hint="Somewhere a float64 enters. Which of your operations brings it in?",
-)
-def in_float64(weights, grad_weights):
-    return reference.softmax_backward(weights.astype(np.float64), grad_weights.astype(np.float64))
+checks.usual("in float64")
 
 
-@softmax_backward.right
+@right
 def by_jacobian(weights, grad_weights):
     identity = np.eye(weights.shape[-1], dtype=weights.dtype)
     jacobian = weights[..., :, np.newaxis] * (
@@ -168,13 +157,13 @@ def by_jacobian(weights, grad_weights):
     return np.einsum("...i,...ij->...j", grad_weights, jacobian)
 
 
-@softmax_backward.right
+@right
 def expanded(weights, grad_weights):
     product = weights * grad_weights
     return product - weights * np.einsum("...i->...", product)[..., np.newaxis]
 
 
-@softmax_backward.right
+@right
 def by_loops(weights, grad_weights):
     gradient = np.zeros_like(weights)
     for index in np.ndindex(*weights.shape[:-1]):
@@ -184,7 +173,7 @@ def by_loops(weights, grad_weights):
     return gradient
 
 
-@softmax_backward.right
+@right
 def by_autograd(weights, grad_weights):
     import torch
 

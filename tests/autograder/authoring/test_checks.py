@@ -8,6 +8,7 @@ from functools import lru_cache
 import pytest
 
 from autograder.authoring.exercise import PUBLIC_SEED, load_exercises
+from autograder.authoring.faults import faults_of
 from autograder.course import CourseError, chapters
 from autograder.shared.judge import share
 from autograder.shared.wire import encode
@@ -56,6 +57,12 @@ def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
         exercise.misconceptions
     )
     assert len({case.title for case in exercise.cases}) == len(exercise.cases)
+
+
+@exercises
+def test_the_checks_of_an_exercise_have_no_faults(exercise):
+    papers = [prepared(exercise.reference, seed) for seed in SEEDS[:2]]
+    assert faults_of(exercise, papers) == []
 
 
 @seeds

@@ -1,0 +1,168 @@
+"""The form in which authors write checks: what it declares, and what it says when something does
+not fit.
+"""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn, integer
+from autograder.authoring.exercise import load_exercises
+from autograder.authoring.faults import faults_of
+from autograder.course import CourseError
+from autograder.shared.judge import share
+from autograder.shared.laws import exactly_one, sums_to_one, sums_to_zero
+from autograder.shared.probes import arguments_after
+from solutions import ch04_attention as reference
+from tests.conftest import judged
+
+
+@drawn
+def normal(rng, *shape):
+    return rng.normal(size=shape)
+
+
+def both(rng):
+    return {"weights": normal(rng, 3), "grad_weights": normal(rng, 3)}
+
+
+ONE = np.ones(1)
+
+
+def papers_of(exercise, count):
+    return [exercise.prepare(bytes([number])) for number in range(count)]
+
+
+@pytest.fixture
+def checks():
+    return Checks(reference.softmax, laws=(sums_to_one,))
+
+
+def test_inputs_are_drawn_in_the_order_of_the_arguments():
+    backward = Checks(reference.softmax_backward)
+    backward.shown("one by one", weights=normal(3), grad_weights=10 + 2 * normal(3) - 1)
+    drawn_ = backward.exercise.cases[0].inputs(np.random.default_rng(0))
+    expected = both(np.random.default_rng(0))
+    assert list(drawn_) == list(expected)
+    assert np.array_equal(drawn_["weights"], expected["weights"])
+    assert np.allclose(drawn_["grad_weights"], 9 + 2 * expected["grad_weights"])
+
+
+def test_a_description_draws_within_lists_and_dictionaries(checks):
+    checks.shown("nested", scores=[normal(2), {"more": (integer(3, 4), 7)}])
+    inputs = checks.exercise.cases[0].inputs(np.random.default_rng(0))
+    assert inputs["scores"][0].shape == (2,)
+    assert inputs["scores"][1] == {"more": (3, 7)}
+
+
+def test_a_law_holds_where_the_reference_obeys_it(checks):
+    checks.shown("weights", scores=normal(3))
+    checks.shown("none here", scores=normal(4), laws=())
+    checks.shown("its own", scores=normal(3, 1), laws=(partial(exactly_one, of="the result"),))
+    checks.shown("nothing returned to ask", probe=arguments_after, scores=normal(3))
+    laws = [case.properties for case in checks.exercise.prepare(b"any").cases]
+    assert laws == [(("sums_to_one", {}),), (), (("exactly_one", {"of": "the result"}),), ()]
+
+
+def test_a_law_that_the_reference_breaks_is_not_asked_for():
+    scores = Checks(reference.attention_scores, laws=(sums_to_one,))
+    scores.shown("no weights", query=normal(2, 3), key=normal(2, 3))
+    assert scores.exercise.prepare(b"any").cases[0].properties == ()
+
+
+def test_a_wrong_answer_stays_a_function_that_others_may_use(checks):
+    @checks.wrong("one", hint="Look.")
+    def one(scores, axis=-1):
+        return scores
+
+    assert one(3) == 3
+    assert checks.wrong("two", hint="Look.")(abs) is abs
+    assert [each.belief for each in checks.exercise.misconceptions] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (lambda checks: checks.hidden("there"), "two cases have the title 'there'"),
+        (lambda checks: checks.shown("new", numbers=1), "gives 'numbers'; the signature has"),
+        (lambda checks: checks.shown("new", axis=1, scores=1), "the signature begins"),
+        (lambda checks: checks.shown("new", both, scores=1), "gives its inputs twice"),
+        (lambda checks: checks.shown("new", probe=both), "both is no probe"),
+        (lambda checks: checks.shown("new", laws=(both,)), "both is no law"),
+        (lambda checks: Checks(reference.softmax, laws=(("sums_to_one", {}),)), "is no law"),
+        (lambda checks: checks.wrong("a thought"), "the wrong answer 'a thought' has no hint"),
+        (lambda checks: checks.wrong("known", hint="Look."), "two wrong answers have the belief"),
+        (lambda checks: checks.usual("in float8"), "no usual wrong answer 'in float8'; there are"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_file(checks, declare, words):
+    checks.shown("there", scores=normal(3))
+    checks.wrong("known", hint="Look.")(abs)
+    with pytest.raises(CourseError, match=words) as told:
+        declare(checks)
+    assert "autograder/checks/ch04_attention/softmax.py" in str(told.value)
+
+
+def test_wrong_answers_that_answer_alike_are_told_by_both_names(checks):
+    checks.shown("three", scores=normal(3))
+    checks.wrong("no exponential", hint="Look.")(lambda scores, axis=-1: scores)
+    checks.wrong("scores are weights", hint="Look.")(lambda scores, axis=-1: scores.copy())
+    assert faults_of(checks.exercise, papers_of(checks.exercise, 2)) == [
+        "softmax: 'scores are weights' answers exactly like 'no exponential'"
+    ]
+
+
+def test_inputs_that_are_no_arguments_are_told(checks):
+    checks.shown("three", lambda rng: {"numbers": normal(rng, 3)})
+    faults = faults_of(checks.exercise, papers_of(checks.exercise, 1))
+    assert "'three' gives 'numbers'" in faults[0]
+
+
+def test_a_law_obeyed_by_chance_is_told():
+    backward = Checks(reference.softmax_backward, laws=(sums_to_zero,))
+    weight = integer(0, 2).then(lambda number: np.full(1, float(number)))
+    backward.hidden(
+        "a weight of 0, or one that is no softmax", weights=0.5 * weight, grad_weights=ONE
+    )
+    faults = faults_of(backward.exercise, papers_of(backward.exercise, 9))
+    assert len(faults) == 1
+    assert "by chance" in faults[0]
+
+
+@pytest.mark.parametrize("name", ["in float64", "negated", "transposed"])
+def test_usual_wrong_answers_lose_points(name):
+    scores = Checks(reference.attention_scores)
+    scores.shown("float32", query=normal(2, 3).then(np.float32), key=normal(2, 3).then(np.float32))
+    scores.usual(name)
+    wrong = scores.exercise.misconceptions[0]
+    verdicts = judged(scores.exercise.prepare(b"any"), wrong.implementation)
+    assert share(verdicts) == 0
+    assert wrong.hint in verdicts[0].message
+
+
+def test_exercises_come_in_the_order_of_the_source():
+    names = list(load_exercises("ch04_attention"))
+    assert names == [
+        "softmax",
+        "attention_scores",
+        "scaled_dot_product_attention",
+        "softmax_backward",
+    ]
+
+
+def test_a_file_of_checks_without_its_exercise_and_one_that_is_missing_are_told(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("autograder.authoring.exercise.ROOT", tmp_path)
+    folder = tmp_path / "autograder" / "checks" / "ch04_attention"
+    folder.mkdir(parents=True)
+    with pytest.raises(CourseError, match="softmax has no checks; write"):
+        load_exercises("ch04_attention")
+    for name in ("softmax", "attention_scores", "scaled_dot_product_attention"):
+        (folder / f"{name}.py").touch()
+    (folder / "softmax_backward.py").touch()
+    (folder / "softmin.py").touch()
+    with pytest.raises(CourseError, match="is of no exercise in"):
+        load_exercises("ch04_attention")
