@@ -23,7 +23,7 @@ from autograder.authoring.exercise import paper
 from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
-from autograder.course import PRIVATE, ROOT, SEED_KEY, CourseError
+from autograder.course import PRIVATE, ROOT, SEED_KEY, CourseError, source_of
 from autograder.shared.judge import judge, share
 from autograder.shared.wire import printable
 
@@ -269,7 +269,8 @@ def seed_key(path=SEED_KEY):
 @cache
 def version_of_checks(stem):
     """Return a short hash of everything that decides a score of this chapter."""
-    paths = [ROOT / "solutions" / f"{stem}.py", ROOT / "autograder" / "checks" / f"{stem}.py"]
+    checks = ROOT / "autograder" / "checks"
+    paths = [source_of(stem), *checks.glob(f"{stem}.py"), *sorted((checks / stem).glob("*.py"))]
     paths += [path for folder in DECIDING for path in sorted((ROOT / folder).rglob("*.py"))]
     paths += sorted(PRIVATE.glob(f"{stem}.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]
