@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import nbformat
 from nbformat.v4 import new_code_cell
 
-from autograder.grading.submission import grade_id_of, is_solution
+from autograder.authoring.released import about, carries_points, is_solution
+from autograder.grading.submission import grade_id_of
 from autograder.tools.definitions import (
     changed_signatures,
     defined_in,
@@ -67,9 +68,7 @@ class Sorted:
 def is_of_course(notebook, release):
     """Return whether a notebook began as a copy of this chapter's, of whatever release."""
     ids = {grade_id_of(cell) for cell in release.cells} - {None}
-    checks = {
-        cell.source for cell in release.cells if cell.metadata.get("nbgrader", {}).get("grade")
-    }
+    checks = {cell.source for cell in release.cells if carries_points(cell)}
     return any(grade_id_of(cell) in ids or cell.source in checks for cell in notebook.cells)
 
 
@@ -278,4 +277,4 @@ def is_untouched(cell):
 
 def recorded_checksum(cell):
     """Return the checksum that nbgrader wrote into a cell when it was released, or None."""
-    return cell.metadata.get("nbgrader", {}).get("checksum")
+    return about(cell).get("checksum")

@@ -9,18 +9,18 @@ from itertools import count
 
 import nbformat
 
+from autograder.authoring.released import released
 from autograder.course import ROOT, WORK, CourseError, chapters, notebook_of
 from autograder.grading.grade import grade_notebook
 from autograder.grading.submission import (
     code_cells,
     read_submission,
     rebuild,
-    released,
     why_unreadable,
 )
-from autograder.grading.whole_files import write_whole
 from autograder.reporting.terminal import rows_of, table
 from autograder.tools.old_copies import differences, is_of_course, renew
+from autograder.whole_files import write_whole
 
 LEFT = "yours, left as it is"
 AGAIN = "rename it, and this command puts a fresh one here"
