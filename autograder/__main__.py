@@ -145,10 +145,7 @@ def run(options):
             export(options.module, options.force, options.reference)
         case "grade":
             ctrl_c.listen()
-            sys.modules.setdefault(
-                "rfc3987_syntax", None
-            )  # jsonschema would build a parser for a second, to check what notebooks lack
-            from autograder.grading.run import grade_or_regrade
+            from autograder.grading.command import grade_or_regrade
 
             return grade_or_regrade(options)
         case "bench":

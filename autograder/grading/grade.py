@@ -6,12 +6,9 @@ that come back do, and they are compared with the reference's in this process. T
 is the part of its cases' weight that passed, times its points.
 """
 
-import contextlib
 import hashlib
-import hmac
 import os
 import re
-import secrets
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -23,7 +20,8 @@ from autograder.authoring.exercise import paper
 from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
-from autograder.course import PRIVATE, ROOT, SEED_KEY, CourseError, source_of
+from autograder.course import PRIVATE, ROOT, source_of
+from autograder.grading.places import seed_of
 from autograder.shared.judge import judge, share
 from autograder.shared.wire import printable
 
@@ -226,44 +224,6 @@ def write_outcome(cell, record, outcome):
 def stream(text):
     """Return printed text as a cell's output."""
     return nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": text})
-
-
-def seed_of(stem, occasion, key=SEED_KEY):
-    """Return the secret seed of a chapter's questions on one occasion: the same for the same one,
-    and not to be guessed.
-
-    Args:
-        occasion: text that tells it from others, such as a learner's name with the hash of their
-            notebook.
-        key: path of the course's secret key.
-    """
-    return hmac.digest(seed_key(key), f"{stem}\n{occasion}".encode(), hashlib.sha256)
-
-
-def seed_key(path=SEED_KEY):
-    """Return the course's secret key, made on first use and kept beside the gradebook, readable by
-    its owner alone.
-
-    Raises:
-        CourseError: if there is something else in its place, such as what a loss of power leaves.
-    """
-    if not path.exists():
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        unfinished.touch(0o600)
-        with open(unfinished, "w") as file:
-            file.write(secrets.token_hex(32))
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):  # somebody else was quicker
-            os.link(unfinished, path)
-        unfinished.unlink()
-    text = path.read_text().strip()
-    if not re.fullmatch(r"[0-9a-f]{64}", text):
-        raise CourseError(
-            f"{path} holds no key; put your copy of it there or, if you have none, remove it: a new"
-            " one is made"
-        )
-    return bytes.fromhex(text)
 
 
 @cache

@@ -16,7 +16,9 @@ from statistics import median
 
 from autograder.authoring.release import solution_sources
 from autograder.authoring.released import MISSING, stubs
-from autograder.reporting.flags import Flag, children_of, facts_of, own_cells
+from autograder.reporting.code import children_of, facts_of
+from autograder.reporting.flags import own_cells
+from autograder.reporting.reader import Flag
 
 SLOW_FACTOR, SLOW_SECONDS = 4, 5.0  # slow is: so many times the median, and so much above it
 # Sizes count the parts of a syntax tree, the small ones such as operators apart. The four exercises
@@ -102,9 +104,8 @@ class Normal:
             self.words += (kind.__name__, "(")
             for field, value in node.__dict__.items():
                 if field not in SKIPPED and value is not None:
-                    self.write_part(
-                        "" if kind in (ast.keyword, ast.alias) else field, value
-                    )  # these name what others chose
+                    # keywords and aliases name what others chose
+                    self.write_part("" if kind in (ast.keyword, ast.alias) else field, value)
             self.words.append(")")
 
     def write_part(self, field, value):
@@ -235,9 +236,8 @@ def same_files(prints, files):
             groups[sha256].append(learner)
     for group in groups.values():
         if len(group) > 1:
-            flag = Flag(
-                "same", "the same file, byte for byte", group=tuple(sorted(group))
-            )  # one for all, as long as they are
+            # one for all of them: a group may be the whole class
+            flag = Flag("same", "the same file, byte for byte", group=tuple(sorted(group)))
             yield from ((learner, flag) for learner in group)
 
 
@@ -250,35 +250,48 @@ def same_solutions(stem, prints, files):
     must have `SAME_SIZE` parts, or comments of their own that agree to the letter.
     """
     published = {name: each.digest for name, each in reference_prints(stem).items() if each}
-    common = Counter(
+    writers = Counter(
         (name, each.digest) for solved in prints.values() for name, each in solved.items()
     )
-    others = max(
-        1, OUTSIDERS * len(prints)
-    )  # one, so that a third friend who changed an exercise hides nothing
-    groups = defaultdict(list)
-    for learner, solved in prints.items():
-        if solved:
-            groups[tuple((name, each.digest) for name, each in sorted(solved.items()))].append(
-                learner
-            )
-    for agreed, group in groups.items():
-        if len(group) < 2 or len({files.get(learner) for learner in group}) == 1:
-            continue
+    # at least one, so that a third friend who changed an exercise hides nothing
+    outsiders = max(1, OUTSIDERS * len(prints))
+    for group in groups_of_equals(prints):
+        if len({files.get(learner) for learner in group}) == 1:
+            continue  # `same_files` says so
         solved = [prints[learner] for learner in group]
         rare = [
             name
-            for name, digest in agreed
-            if published.get(name) != digest and common[name, digest] <= len(group) + others
+            for name, each in sorted(solved[0].items())
+            if published.get(name) != each.digest
+            and writers[name, each.digest] <= len(group) + outsiders
         ]
-        letters = [name for name in rare if len({each[name].letters for each in solved}) == 1]
-        size = sum(solved[0][name].size for name in rare)
-        if size < SAME_SIZE and sum(solved[0][name].comments for name in letters) < SAME_COMMENTS:
-            continue
-        how = (
-            "to the letter, comments included"
-            if rare == letters
-            else "but for names, comments and layout"
-        )
-        flag = Flag("same", f"{', '.join(rare)}: the same, {how}", group=tuple(sorted(group)))
-        yield from ((learner, flag) for learner in group)
+        if how := how_they_agree(rare, solved):
+            flag = Flag("same", f"{', '.join(rare)}: the same, {how}", group=tuple(sorted(group)))
+            yield from ((learner, flag) for learner in group)
+
+
+def groups_of_equals(prints):
+    """Return the groups of two or more learners whose solved exercises all agree."""
+    groups = defaultdict(list)
+    for learner, solved in prints.items():
+        if solved:
+            digests = tuple((name, each.digest) for name, each in sorted(solved.items()))
+            groups[digests].append(learner)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def how_they_agree(rare, solved):
+    """Say how far solutions are the same; None where they may agree by chance.
+
+    Args:
+        rare: the exercises that few others wrote that way.
+        solved: exercise -> Print, of each learner in the group.
+    """
+    to_the_letter = [name for name in rare if len({each[name].letters for each in solved}) == 1]
+    size = sum(solved[0][name].size for name in rare)
+    comments = sum(solved[0][name].comments for name in to_the_letter)
+    if size < SAME_SIZE and comments < SAME_COMMENTS:
+        return None
+    if rare == to_the_letter:
+        return "to the letter, comments included"
+    return "but for names, comments and layout"

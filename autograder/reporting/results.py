@@ -5,23 +5,20 @@ Everything is made of the graded notebooks, each of which is read once and then 
 thousands needs no more memory than its scores.
 """
 
-import json
 import os
-import sys
-from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from autograder.authoring.exercise import load_exercises
-from autograder.authoring.released import stubs
+from autograder.authoring.released import solutions_in, stubs
 from autograder.course import AUTOGRADED, FEEDBACK
 from autograder.reporting.csv_files import canvas_csv, moodle_csv, scores_csv
-from autograder.reporting.flags import Flag, flags_of
+from autograder.reporting.flags import flags_of
 from autograder.reporting.instructor_page import report_page
 from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of
-from autograder.shared.wire import printable
+from autograder.reporting.reader import Flag
+from autograder.reporting.record import outcomes_of
 from autograder.whole_files import write_whole
 
 
@@ -79,69 +76,6 @@ class Result:
         return sum(flag.kind != "unsandboxed" for flag in self.flags)
 
 
-def read_graded(stem, autograded=AUTOGRADED, remark=None):
-    """Yield (learner, notebook) for each graded notebook of a chapter, one at a time, by name.
-
-    Where a record does not say when it was made, `graded` becomes the time of its file.
-
-    Args:
-        stem: the chapter.
-        autograded: the folder that holds `<learner>/<stem>/<stem>.ipynb`.
-        remark: called with a sentence about each file that is skipped; by default it is printed on
-            stderr.
-    """
-    remark = remark or (lambda sentence: print(sentence, file=sys.stderr))
-    folder = Path(autograded)
-    for learner in (
-        sorted(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else ()
-    ):
-        path = folder / learner / stem / f"{stem}.ipynb"
-        if not path.exists():
-            continue
-        name = printable(f"{learner}/{stem}/{stem}.ipynb")
-        try:
-            notebook = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            remark(f"{name} is left out of the report: it cannot be read ({type(error).__name__})")
-            continue
-        if not is_graded(notebook):
-            remark(f"{name} is left out of the report: this grader has not graded it")
-            continue
-        when = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-        notebook["metadata"]["autograder"].setdefault("graded", when)
-        yield learner, joined(notebook)
-
-
-def joined(notebook):
-    """Return a notebook with its texts in one piece each; on disk they are lists of lines. It is
-    changed in place.
-    """
-    for cell in notebook["cells"]:
-        for part, key in [
-            (cell, "source"),
-            *((output, "text") for output in cell.get("outputs", ())),
-        ]:
-            if isinstance(part.get(key), list):
-                part[key] = "".join(part[key])
-    return notebook
-
-
-def is_graded(notebook):
-    """Return whether a notebook carries the record that `autograder.grading.grade` writes,
-    whole.
-    """
-    try:
-        outcomes = notebook["metadata"]["autograder"]["cells"]
-        kept = {"cell", "exercise", "points", "score", "cases"}
-        return (
-            bool(notebook["cells"])
-            and bool(outcomes)
-            and all(kept <= outcome.keys() for outcome in outcomes)
-        )
-    except (KeyError, TypeError, AttributeError):
-        return False
-
-
 def result_of(learner, stem, notebook, shortcuts):
     """Reduce a graded notebook to what a report needs.
 
@@ -149,49 +83,47 @@ def result_of(learner, stem, notebook, shortcuts):
         shortcuts: exercise -> names of library functions that do what it asks to write.
     """
     record = notebook["metadata"]["autograder"]
-    scores, points, beliefs, cases = (
-        defaultdict(float),
-        defaultdict(float),
-        defaultdict(set),
-        defaultdict(list),
-    )
-    for outcome in record["cells"]:
-        name = outcome["exercise"]
-        scores[name] += outcome["score"]
-        points[name] += outcome["points"]
-        for case in outcome["cases"]:
-            cases[name].append(
-                (case["title"], outcome["cell"].startswith("hidden_"), case["passed"])
-            )
-            if case.get("misconception"):
-                beliefs[name].add(case["misconception"])
-    released = stubs(stem)
-    untouched = {
-        name
-        for cell in notebook["cells"]
-        if (name := cell["metadata"].get("nbgrader", {}).get("grade_id")) in released
-        and cell["source"] == released[name]
-    }
-    answered = {
-        name for name, all_of_it in cases.items() if any(passed for _, _, passed in all_of_it)
-    }
-    prints = {} if record.get("problem") else prints_of(stem, notebook)
+    unread, outcomes = bool(record.get("problem")), outcomes_of(record)
+    prints = {} if unread else prints_of(stem, notebook)
     return Result(
         learner=learner,
-        scores={name: round(score, 2) for name, score in scores.items()},
-        points_by_exercise=dict(points),
+        scores={name: each.score for name, each in outcomes.items()},
+        points_by_exercise={name: each.points for name, each in outcomes.items()},
         seconds=float(record.get("seconds", 0)),
         sandbox=str(record.get("sandbox", "")),
         file=str(record.get("notebook", "")),
         graded=str(record.get("graded", "")),
-        unread=bool(record.get("problem")),
-        beliefs=dict(beliefs),
-        missed={name: [case[:2] for case in cases[name] if not case[2]] for name in answered},
-        untouched=set() if record.get("problem") else untouched,
+        unread=unread,
+        beliefs={name: found for name, each in outcomes.items() if (found := beliefs_in(each))},
+        missed={name: missed_in(each) for name, each in outcomes.items() if answers(each)},
+        untouched=set() if unread else untouched_in(stem, notebook),
         prints=prints,
         flags=[*flags_of(stem, notebook, shortcuts), *flags_of_reference(stem, prints)],
         known_as=str(record.get("known_as", "")),
     )
+
+
+def beliefs_in(outcome):
+    """Return the misconceptions that were recognised in an exercise."""
+    return {case["misconception"] for case in outcome.cases if case.get("misconception")}
+
+
+def answers(outcome):
+    """Return whether an exercise passes any case."""
+    return any(case["passed"] for case in outcome.cases)
+
+
+def missed_in(outcome):
+    """Return (title, hidden) of an exercise's cases that failed."""
+    return [(case["title"], case["hidden"]) for case in outcome.cases if not case["passed"]]
+
+
+def untouched_in(stem, notebook):
+    """Return the exercises that are as they were released."""
+    as_released = stubs(stem).items()
+    return {
+        name for name, source in solutions_in(notebook).items() if (name, source) in as_released
+    }
 
 
 def results_of(stem, graded):

@@ -2,6 +2,8 @@
 
 import textwrap
 
+from autograder.reporting.record import outcomes_of
+
 WIDTH = 118
 
 
@@ -9,21 +11,10 @@ def rows_of(learner, notebook):
     """Return (learner, exercise, score, points, first hint) for each exercise of a graded
     notebook.
     """
-    by_exercise = {}
-    for cell in notebook.metadata["autograder"]["cells"]:
-        by_exercise.setdefault(cell["exercise"], []).append(cell)
     rows = []
-    for exercise, cells in by_exercise.items():
-        hints = [case["message"] for cell in cells for case in cell["cases"] if not case["passed"]]
-        rows.append(
-            (
-                learner,
-                exercise,
-                sum(c["score"] for c in cells),
-                sum(c["points"] for c in cells),
-                hints[0] if hints else "",
-            )
-        )
+    for exercise, outcome in outcomes_of(notebook["metadata"]["autograder"]).items():
+        hint = next((case["message"] for case in outcome.cases if not case["passed"]), "")
+        rows.append((learner, exercise, outcome.score, outcome.points, hint))
     return rows
 
 

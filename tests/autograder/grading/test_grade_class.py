@@ -28,10 +28,13 @@ from autograder.boundary.kernel import LearnerKernel
 from autograder.course import ROOT, CourseError
 from autograder.grading import ctrl_c
 from autograder.grading import run as grade_class
-from autograder.grading.grade import seed_key
+from autograder.grading.command import as_course_errors
 from autograder.grading.gradebook import Scores
-from autograder.grading.run import Places, handed_in_before, only_writer, results
+from autograder.grading.places import Places, only_writer, seed_key
+from autograder.grading.regrade import handed_in_before
 from autograder.grading.submission import MOST_CELLS, read_submission, rebuild
+from autograder.grading.workers import Cluster, Task, results
+from autograder.grading.workers import grade as grade_task
 from autograder.tools.sample_class import NEVER_RETURNS, WRONG_AXIS
 from tests.conftest import hand_in, solved_notebook
 
@@ -177,12 +180,12 @@ def seeds_in(folder):
 def test_all_in_one_run_are_asked_the_same_and_later_ones_something_else(a_class, tmp_path):
     folder, submitted, _ = a_class
     assert len(set(seeds_in(folder).values())) == 1
-    places = grade_class.Places(folder)
+    places = Places(folder)
     assert places.seed(STEM).hex() not in seeds_in(folder).values()
     next_one = places.sitting(STEM)
     assert grade(submitted, "--into", folder).startswith("ch04_attention: 0 graded")
     assert places.sitting(STEM) == next_one  # nobody was asked
-    disturbed = grade_class.Places(tmp_path)
+    disturbed = Places(tmp_path)
     same_key(tmp_path)
     (tmp_path / "sittings").mkdir()
     (tmp_path / "sittings" / STEM).write_text("")  # what a loss of power leaves
@@ -315,13 +318,13 @@ def test_a_worker_that_cannot_grade_stops_the_run(tmp_path):
             return future
 
     with pytest.raises(CourseError, match="other checks"):
-        list(results(Pool(), [grade_class.Task(STEM, "ada", None, b"", "")] * 2))
+        list(results(Pool(), [Task(STEM, "ada", None, b"", "")] * 2))
 
 
 def test_a_task_for_other_checks_is_refused():
-    task = grade_class.Task(STEM, "ada", submission=None, seed=b"", checks="others")
+    task = Task(STEM, "ada", submission=None, seed=b"", checks="others")
     with pytest.raises(CourseError, match="has other checks of ch04_attention"):
-        grade_class.grade(task)
+        grade_task(task)
 
 
 def test_a_kernel_that_never_answers_is_ended():
@@ -564,16 +567,16 @@ def test_workers_with_other_checks_are_refused(monkeypatch):
     with pytest.raises(
         CourseError, match="the worker tcp://there has other checks of ch04_attention"
     ):
-        grade_class.Cluster("tcp://here", STEM)
+        Cluster("tcp://here", STEM)
 
 
 def test_what_the_machine_refuses_is_a_sentence():
     kept = "No space left on device: '/full'; what is finished is kept"
-    with pytest.raises(CourseError, match=kept), grade_class.told_in_a_sentence():
+    with pytest.raises(CourseError, match=kept), as_course_errors():
         raise OSError(28, "No space left on device", "/full")
     with (
         pytest.raises(CourseError, match="the gradebook says: locked"),
-        grade_class.told_in_a_sentence(),
+        as_course_errors(),
     ):
         raise OperationalError("select", {}, ValueError("locked"))
 

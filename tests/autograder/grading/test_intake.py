@@ -9,7 +9,8 @@ import nbformat
 import pytest
 
 from autograder.course import CourseError, notebook_of
-from autograder.grading.intake import find_submissions, named
+from autograder.grading.candidates import named
+from autograder.grading.intake import find_submissions
 from autograder.grading.submission import Submission
 from tests.conftest import hand_in, solved_notebook
 

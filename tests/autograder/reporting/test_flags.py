@@ -12,7 +12,7 @@ from autograder.authoring.exercise import load_exercises
 from autograder.authoring.release import solution_sources
 from autograder.course import chapters
 from autograder.grading.submission import Submission, rebuild
-from autograder.reporting.flags import KINDS, flags_of, flags_of_code
+from autograder.reporting.flags import KINDS, flags_of
 from autograder.reporting.likeness import (
     SAME_SIZE,
     flags_of_class,
@@ -20,6 +20,7 @@ from autograder.reporting.likeness import (
     print_of,
     prints_of,
 )
+from autograder.reporting.reader import flags_of_code
 
 STEM = "ch04_attention"
 IMPORTED = {

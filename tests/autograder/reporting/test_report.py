@@ -17,7 +17,6 @@ import pytest
 from autograder.authoring.release import solution_sources
 from autograder.course import notebook_of
 from autograder.grading.submission import Submission, rebuild
-from autograder.reporting import results as class_report
 from autograder.reporting.csv_files import (
     CANVAS_COLUMNS,
     canvas_csv,
@@ -27,7 +26,8 @@ from autograder.reporting.csv_files import (
 )
 from autograder.reporting.instructor_page import counts_of, histogram, report_page
 from autograder.reporting.learner_page import feedback_page
-from autograder.reporting.results import points_of, read_graded, results_of, write_report
+from autograder.reporting.record import read_graded
+from autograder.reporting.results import Result, points_of, results_of, write_report
 
 STEM = "ch04_attention"
 RELEASED = nbformat.read(notebook_of(STEM), as_version=4)
@@ -235,8 +235,7 @@ def test_small_classes_have_a_page_too(number):
 def test_a_class_of_thousands_stays_a_page_that_opens():
     one = results_of(STEM, [("ada", notebook_of_learner(0.5, [(None, "import gc")]))])[0]
     results = [
-        class_report.Result(**{**vars(one), "learner": f"a-rather-long-name-{number}"})
-        for number in range(3000)
+        Result(**{**vars(one), "learner": f"a-rather-long-name-{number}"}) for number in range(3000)
     ]
     page = report_page(
         STEM,

@@ -1,0 +1,181 @@
+"""`python -m autograder grade FOLDER`: grade a class, or grade it again, and say in a few lines what
+came of it.
+"""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from autograder.course import SUBMITTED, CourseError, chapters, require_chapter
+from autograder.grading.places import Places
+from autograder.grading.regrade import regrade_class
+from autograder.grading.run import grade_class
+from autograder.shared.wire import printable
+
+UNSANDBOXED = (
+    "GRADED WITHOUT A SANDBOX: learners' code ran as you, and could read and change what you can."
+    " Each record says so."
+)
+
+
+def grade_or_regrade(options):
+    """Run `python -m autograder grade` with its options; return the exit status."""
+    require_sensible(options)
+    stem = require_chapter(options.chapter) if options.chapter else None
+    places = places_from(options)
+    work = regrade if options.regrade else grade
+    with as_course_errors(), Progress() as show:
+        how = {
+            "workers": options.workers,
+            "scheduler": options.scheduler,
+            "unsandboxed": options.unsandboxed,
+            "show": show,
+        }
+        summaries, all_graded = work(options, stem, places, how)
+    for summary in summaries:
+        print(summary)
+    return 0 if all_graded else 1
+
+
+def require_sensible(options):
+    """Raise a CourseError where options contradict each other."""
+    if options.workers is not None and options.workers < 1:
+        raise CourseError(f"--workers {options.workers}: at least one is needed")
+    if options.keep and not options.regrade:
+        raise CourseError("--keep belongs to --regrade")
+    if options.regrade and options.folder:
+        raise CourseError(
+            "--regrade takes what has been graded, from the folder named with --into; leave"
+            f" {options.folder} out"
+        )
+
+
+def places_from(options):
+    """Return the Places that options name: the course's own folder and its gradebook, or others."""
+    folder = Path(options.into or Places.folder).resolve()
+    own = f"sqlite:///{folder / 'gradebook.db'}"
+    return Places(folder, options.gradebook or os.environ.get("GRADEBOOK_URL") or own)
+
+
+def grade(options, stem, places, how):
+    """Grade what was handed in; return a summary of each chapter, and whether all were graded."""
+    tallies = grade_class(options.folder or SUBMITTED, stem, places, **how)
+    summaries = [summary_of(each, tally) for each, tally in tallies.items()]
+    return summaries, not any(tally.failed for tally in tallies.values())
+
+
+def regrade(options, stem, places, how):
+    """Grade again what has been graded; return what `grade` does."""
+    stems = [stem] if stem else graded_chapters(places.folder)
+    outcomes = {each: regrade_class(each, places, keep=options.keep, **how) for each in stems}
+    summaries = [
+        summary_of_regrading(each, *outcome, kept=options.keep)
+        for each, outcome in outcomes.items()
+    ]
+    return summaries, not any(failed for _, _, failed in outcomes.values())
+
+
+def graded_chapters(folder):
+    """Return the chapters of which there are graded notebooks in a folder.
+
+    Raises:
+        CourseError: if there are none.
+    """
+    stems = [stem for stem in chapters() if any(folder.glob(f"autograded/*/{stem}"))]
+    if not stems:
+        raise CourseError(
+            f"nothing has been graded in {folder}; grade first, or say where with --into"
+        )
+    return stems
+
+
+@contextlib.contextmanager
+def as_course_errors():
+    """Say of what the machine refuses, such as room on its disk, what it was.
+
+    Raises:
+        CourseError: instead of an OSError, or of what a database raises.
+    """
+    again = "what is finished is kept; put that right and run this again"
+    try:
+        yield
+    except OSError as error:
+        where = f": {error.filename!a}" if error.filename else ""
+        raise CourseError(f"{error.strerror or error}{where}; {again}") from error
+    except Exception as error:
+        from sqlalchemy.exc import DBAPIError  # it takes a moment, in which the sandbox starts
+
+        if not isinstance(error, DBAPIError):
+            raise
+        raise CourseError(f"the gradebook says: {str(error.orig).strip()}; {again}") from error
+
+
+class Progress:
+    """A bar for each chapter on stderr. Use it in a `with` statement; the block gets the function
+    that moves it.
+    """
+
+    def __enter__(self):
+        self.bar, self.stem = None, None
+        return self.move
+
+    def __exit__(self, *exception):
+        if self.bar is not None:
+            self.bar.close()
+
+    def move(self, stem, done, of, learner):
+        """Show that so many of a chapter's submissions are done."""
+        if stem != self.stem:
+            self.__exit__()
+            # no thread of its own: the next chapter's workers are forked from here
+            tqdm.monitor_interval = 0
+            self.bar = tqdm(total=of, desc=stem, unit="submission", file=sys.stderr)
+            self.stem = stem
+        self.bar.update(done - self.bar.n)
+
+
+def summary_of(stem, tally):
+    """Say in a few lines what a run did."""
+    lines = [f"{stem}: {tally.graded} graded, {tally.before} had been graded before."]
+    if tally.outdated:
+        count = len(tally.outdated)
+        lines.append(
+            f"{count} of those were graded with other checks than today's; --regrade says which"
+            " scores would change."
+        )
+    if tally.failed:
+        lines.append(
+            f"{len(tally.failed)} could not be graded, through no fault of theirs; run this again:"
+        )
+        lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
+    if tally.unsandboxed:
+        lines.append(UNSANDBOXED)
+    lines.append(f"Report: {tally.report}")
+    return "\n".join(lines)
+
+
+def summary_of_regrading(stem, count, changes, failed, kept):
+    """Say which scores a regrading changes."""
+    learners = len({change.learner for change in changes})
+    lines = [
+        f"{stem}: {count} graded again with their seeds; {count - learners - len(failed)} have the"
+        " same scores to the bit."
+    ]
+    if changes:
+        lines.append(
+            f"{learners}"
+            f" {'changed' if kept else 'would change; --keep puts the new scores in place'}:"
+        )
+        lines += [
+            printable(
+                f"  {change.learner}  {change.exercise}: {change.before:g} -> {change.after:g}"
+            )
+            for change in changes
+        ]
+    lines += [
+        printable(f"  {learner} could not be graded: {reason}")[:300] for learner, reason in failed
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,115 @@
+"""Grade again what has been graded, with the questions of that time, and say which scores change."""
+
+import json
+from dataclasses import dataclass
+
+from autograder.course import CourseError
+from autograder.grading.grade import Limits, version_of_checks
+from autograder.grading.places import Places, only_writer
+from autograder.grading.run import keep_graded, report
+from autograder.grading.submission import Submission, code_cells
+from autograder.grading.workers import Task, graders, results
+from autograder.reporting.record import Outcome, outcomes_of
+
+
+@dataclass(frozen=True)
+class Change:
+    """A score that today's checks would change."""
+
+    learner: str
+    exercise: str
+    before: float
+    after: float
+
+
+def regrade_class(
+    stem,
+    places=None,
+    workers=None,
+    scheduler=None,
+    limits=None,
+    unsandboxed=False,
+    keep=False,
+    show=None,
+):
+    """Grade again what has been graded, with the seeds of that time, and say which scores change.
+
+    Args:
+        keep: put the new scores in place of the old ones; otherwise nothing is written.
+
+    Returns:
+        number of submissions, list[Change], and list of (learner, reason) that could not be graded.
+
+    Raises:
+        CourseError: if nothing has been graded yet.
+    """
+    places, show = places or Places(), show or (lambda *_: None)
+    paths = sorted(places.folder.glob(f"autograded/*/{stem}/{stem}.ipynb"))
+    if not paths:
+        raise CourseError(
+            f"no submission to {stem} has been graded in {places.folder}; grade first"
+        )
+    changes, before, failed = [], {}, []
+    with (
+        only_writer(places.folder),
+        graders(stem, workers, scheduler, unsandboxed, places) as (pool, scores),
+    ):
+        tasks = tasks_of(stem, paths, limits or Limits(), unsandboxed, before, failed)
+        for done, (task, outcome) in enumerate(results(pool, tasks), 1):
+            show(stem, done, len(paths), task.learner)
+            if isinstance(outcome, Exception):
+                failed.append((task.learner, str(outcome)))
+                continue
+            record = json.loads(outcome)["metadata"]["autograder"]
+            changes += differences(task.learner, before.pop(task.learner), record)
+            if keep:
+                keep_graded(outcome, task, places, scores())
+        if keep:
+            report(stem, places)
+    return len(paths), sorted(changes, key=lambda change: (change.learner, change.exercise)), failed
+
+
+def tasks_of(stem, paths, limits, unsandboxed, before, failed):
+    """Yield the Task that grades each of some graded notebooks again.
+
+    Args:
+        before: gets the record of each learner who is graded again.
+        failed: gets (learner, reason) of those whose notebook cannot be read.
+    """
+    for path in paths:
+        learner = path.parents[1].name
+        try:
+            before[learner], submission, seed = handed_in_before(path)
+        except (OSError, ValueError, KeyError, TypeError):
+            reason = f"{path} is no graded notebook, or a damaged one; grade what was handed in"
+            failed.append((learner, reason))
+        else:
+            checks = version_of_checks(stem)
+            yield Task(stem, learner, submission, seed, checks, limits, unsandboxed)
+
+
+def handed_in_before(path):
+    """Return the record in a graded notebook, the Submission that was graded, and its seed.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: if this grader has not written it, or it is
+            damaged.
+    """
+    content = path.read_bytes()
+    record = json.loads(content)["metadata"]["autograder"]
+    outcomes_of(record)  # it has the scores that the new ones are compared with
+    # all cells: with the release's there may be more of them than were handed in
+    cells = list(code_cells(content, most=None))
+    notes, known_as = tuple(record["notes"]), record.get("known_as", "")
+    submission = Submission(record["notebook"], cells, record["problem"], notes, known_as)
+    return record, submission, bytes.fromhex(record["seed"])
+
+
+def differences(learner, before, after):
+    """Return the Changes from one record to another."""
+    old, new = outcomes_of(before), outcomes_of(after)
+    changes = [
+        Change(learner, name, old.get(name, Outcome()).score, new.get(name, Outcome()).score)
+        for name in dict.fromkeys([*old, *new])
+    ]
+    return [change for change in changes if change.before != change.after]

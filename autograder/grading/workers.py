@@ -1,0 +1,254 @@
+"""Who grades: processes on this machine, or a cluster's; each task is one submission."""
+
+import contextlib
+import gc
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import psutil
+
+from autograder.authoring.exercise import paper
+from autograder.boundary.sandbox import boundary, end_boundary, starting_boundary
+from autograder.course import CourseError
+from autograder.grading import ctrl_c
+from autograder.grading.grade import (
+    Limits,
+    grade_notebook,
+    version_of_checks,
+)
+from autograder.grading.submission import Submission, rebuild
+
+SAME_COURSE = "let it have this version of the course, private cases included, and start it again"
+ATTEMPTS = 3  # at what is not the learner's fault, such as a worker that was killed
+AHEAD = 4  # submissions that wait for each worker
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission with all that a worker needs to grade it: plain data, which may travel to
+    another machine.
+
+    Args:
+        seed: of the questions.
+        checks: the version of the checks that it is to be graded with.
+        timestamp: when it was handed in, for the gradebook.
+        attempts: how often it was tried before.
+    """
+
+    stem: str
+    learner: str
+    submission: Submission
+    seed: bytes
+    checks: str
+    limits: Limits = field(default_factory=Limits)
+    unsandboxed: bool = False
+    timestamp: object = None
+    attempts: int = 0
+
+
+def results(pool, tasks):
+    """Have tasks done, a few at a time; yield each with its outcome, in the order in which they are
+    ready.
+
+    What fails through no fault of the learner's is tried again, alone, so that one which takes its
+    worker down takes no other with it.
+
+    Yields:
+        (Task, graded notebook as text, or the exception that prevented it).
+
+    Raises:
+        CourseError: if a worker cannot grade at all, or the cluster is gone; the message says why.
+    """
+    tasks, again, running = iter(tasks), deque(), {}
+    while True:
+        ctrl_c.heed()
+        while len(running) < (1 if again else pool.width):
+            task = again.popleft() if again else next(tasks, None)
+            if task is None:
+                break
+            running[pool.submit(task)] = task
+            if task.attempts:
+                break
+        if not running:
+            return
+        ready, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in ready:
+            if future.cancelled():
+                raise CourseError(
+                    "the workers have been taken away; what is finished is kept: run this again"
+                )
+            task, error = running.pop(future), future.exception()
+            if isinstance(error, CourseError):
+                raise error
+            if error is None:
+                yield task, future.result()
+            elif task.attempts + 1 < ATTEMPTS:
+                again.append(replace(task, attempts=task.attempts + 1))
+            else:
+                yield task, error
+
+
+class Pool:
+    """Workers on this machine. Use it in a `with` statement; where the block fails, what they are
+    at is given up.
+
+    Args:
+        width: submissions that are with the workers or wait for them.
+    """
+
+    def __init__(self, workers):
+        self.workers, self.width = workers, AHEAD * workers
+        self.executor = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.executor:
+            if kind:
+                self.line.close()
+            self.executor.shutdown(cancel_futures=True)
+
+    def submit(self, task):
+        """Hand out a task; where a worker has died, a fresh lot of them takes over."""
+        try:
+            self.executor = self.executor or self.start()
+            return self.executor.submit(grade, task)
+        except BrokenProcessPool:
+            self.executor = self.start()
+            return self.executor.submit(grade, task)
+
+    def start(self):
+        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        theirs, self.line = context.Pipe(duplex=False)
+        return ProcessPoolExecutor(self.workers, context, be_a_worker, (theirs, self.line))
+
+
+class Cluster:
+    """The workers of a dask.distributed cluster. Use it in a `with` statement.
+
+    Args:
+        address: of the scheduler.
+        stem: the chapter, whose checks must be the same everywhere.
+
+    Raises:
+        CourseError: if nobody answers, or the workers cannot grade as this machine would.
+    """
+
+    def __init__(self, address, stem):
+        try:
+            from distributed import Client
+
+            self.client = Client(address, timeout=10)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise CourseError(f"no scheduler answers at {address}: {error}") from None
+        threads = sum(
+            worker["nthreads"]
+            for worker in self.client.scheduler_info(n_workers=-1)["workers"].values()
+        )
+        if not threads:
+            raise CourseError(
+                f"the scheduler at {address} has no workers; start some: dask worker {address}"
+                " --nthreads 1"
+            )
+        versions = self.client.run(version_of_checks, stem, on_error="return")
+        for worker, version in versions.items():
+            if version != version_of_checks(stem):
+                said = f" ({version})" if isinstance(version, Exception) else ""
+                raise CourseError(
+                    f"the worker {worker} has other checks of {stem}, or none{said}: {SAME_COURSE}"
+                )
+        self.width = AHEAD * threads
+        self.executor = self.client.get_executor(pure=False, retries=ATTEMPTS)
+
+    def submit(self, task):
+        """Hand out a task."""
+        return self.executor.submit(grade, task)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.client.close()
+
+
+@contextlib.contextmanager
+def graders(stem, workers, scheduler, unsandboxed, places):
+    """Give those who will do the work, and a function that opens the Scores which it is for.
+
+    What only this process needs is loaded once the others are at work.
+    """
+
+    if scheduler:
+        pool = Cluster(scheduler, stem)
+    else:
+        get_ready_to_fork(stem, unsandboxed, places)
+        pool = Pool(workers or number_of_cores())
+
+    @cache
+    def scores():
+        from autograder.grading.gradebook import Scores
+
+        return opened.enter_context(Scores(stem, places.gradebook))
+
+    try:
+        with pool, contextlib.ExitStack() as opened:
+            yield pool, scores
+    finally:
+        if not scheduler:
+            end_boundary(stem, unsandboxed)
+
+
+def get_ready_to_fork(stem, unsandboxed, places):
+    """Load what all workers of this machine need, so that they share it."""
+    starting_boundary(stem, unsandboxed)  # it takes seconds, in which the rest is loaded
+    paper(stem, places.seed(stem))  # what most submissions will be asked
+    gc.freeze()  # what was loaded stays, and need not be looked through again and again
+    boundary(stem, unsandboxed)
+
+
+def number_of_cores():
+    """Return how many cores this process may use."""
+    if sys.platform == "linux":
+        return len(psutil.Process().cpu_affinity())
+    return os.cpu_count()
+
+
+def be_a_worker(line, parents_end):
+    """Be a process that grades, until the parent closes its end of the line, or ends, however it
+    ends.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and closes the line
+    parents_end.close()
+
+    def follow_parent():
+        line.poll(None)
+        os._exit(1)
+
+    threading.Thread(target=follow_parent, daemon=True).start()
+
+
+def grade(task):
+    """Grade one submission; return the graded notebook as text.
+
+    Raises:
+        RuntimeError: if its process could not be started.
+        CourseError: if nobody's could be graded here.
+    """
+    if task.checks != version_of_checks(task.stem):
+        raise CourseError(
+            f"the worker {socket.gethostname()} has other checks of {task.stem}: {SAME_COURSE}"
+        )
+    notebook = rebuild(task.stem, task.submission)
+    grade_notebook(notebook, task.stem, task.learner, task.limits, task.unsandboxed, task.seed)
+    return json.dumps(notebook, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,259 @@
+"""Remarks about a learner's code, which is read as syntax trees and never run."""
+
+import ast
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from autograder.reporting.code import HARMLESS_MAGICS, facts_of, is_ours
+from autograder.shared.wire import unmasked
+
+LONGEST_NAME = 60  # characters of a learner's that a remark repeats
+LONGEST_TEXT = 200  # characters of a text that may be a path; a longer one is prose
+RUNS_TEXT = {"exec", "eval", "compile", "__import__", "execfile", "breakpoint"}
+REACHES = {
+    "open": "opens a file",
+    "globals": "takes the table of global names",
+    "get_ipython": "talks to IPython",
+}
+MODULES = re.compile(
+    "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|ctypes|dis|faulthandler|gc|imp|importlib|"
+    "inspect|ipykernel|IPython|marshal|mmap|multiprocessing|pickle|pkgutil|posix|psutil|pty|"
+    "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|urllib|"
+    "zipimport|zmq"
+)
+# What to ask of sys and os an exercise has no reason to.
+SYSTEM = re.compile(
+    r"sys\.(_getframe|_current_frames|modules|settrace|setprofile|meta_path|path_hooks|path|exit)|"
+    r"os\.(system|popen|fork|kill|killpg|_exit|abort|environ|getenv|listdir|walk|scandir|open|"
+    r"remove)"
+)
+INSIDES = re.compile(
+    "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
+    "f_(back|locals|globals|builtins)|gi_frame|cr_frame|tb_frame"
+)
+PROTOCOLS = re.compile("__(torch_function|torch_dispatch|array_function|array_ufunc|array_wrap)__")
+TELLING_TEXT = re.compile(r"/proc/|gradebook|seed\.key|autograder[./]|solutions[./]ch")
+# A mark at the start of a file, joiners in scripts and emoji, a form feed: they hide nothing.
+PASTED = "\ufeff\u200c\u200d\x0c"
+TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One remark.
+
+    Args:
+        kind: one of `KINDS`.
+        text: what was seen, with nothing in it that could steer a terminal or turn the text.
+        exercise: where, or None for an added cell or the whole notebook.
+        line: line in its cell, counted from 1, or None.
+        group: the learners of whom a remark speaks, or ().
+    """
+
+    kind: str
+    text: str
+    exercise: str | None = None
+    line: int | None = None
+    group: tuple = ()
+
+
+@lru_cache(maxsize=1024)
+def flags_of_code(stem, cells, given, shortcuts):
+    """Return the remarks about the cells of one learner.
+
+    Args:
+        cells: (exercise or None, source) of each.
+        given: (name, what it stands for) of what the released cells import.
+        shortcuts: (exercise, names) pairs.
+    """
+    facts = [(exercise, facts_of(source)) for exercise, source in cells]
+    reader = Reader(stem, dict(shortcuts), dict(given), [each for _, each in facts if each])
+    found = []
+    for (exercise, source), (_, each) in zip(cells, facts, strict=True):
+        found += hidden_characters(exercise, source)
+        found += reader.read(exercise, each) if each else []
+    return tuple(dict.fromkeys(found))
+
+
+class Reader:
+    """Reads the cells of one notebook, knowing what their names stand for."""
+
+    def __init__(self, stem, shortcuts, given, facts):
+        self.stem = stem
+        self.shortcuts = shortcuts
+        self.every_shortcut = {name for names in shortcuts.values() for name in names}
+        self.meaning, self.own, self.members = dict(given), set(), set()
+        for each in facts:
+            self.meaning |= each.imports
+            self.own |= each.given
+            self.members |= each.members
+        self.starred = any(each.starred for each in facts)
+
+    def read(self, exercise, facts):
+        """Return the remarks about one cell, in the order of its lines."""
+        self.exercise, self.found, self.harmless = exercise, [], set()
+        for place in facts.places:
+            self.visit(*place)
+        return sorted(self.found, key=lambda flag: flag.line or 0)
+
+    def visit(self, node, within, called):
+        match node:
+            case ast.Name():
+                self.visit_name(node, within)
+            case ast.Attribute():
+                self.visit_attribute(node, node.attr, within, called)
+            case ast.Constant(value=str(text)):
+                if len(text) < LONGEST_TEXT and (match := TELLING_TEXT.search(text)):
+                    self.add("looks", f"a text with {match[0]!r}", node)
+            case ast.Call():
+                self.visit_call(node, within, called)
+            case ast.FunctionDef(name=name):
+                if PROTOCOLS.fullmatch(name):
+                    self.add("looks", f"answers for NumPy or torch: {name}", node)
+            case ast.Import() | ast.ImportFrom():
+                self.visit_import(node, within)
+
+    def visit_call(self, node, within, called):
+        match node:
+            case ast.Call(func=ast.Name(id="getattr" | "attrgetter" | "methodcaller")):
+                self.visit_getattr(node, within, called)
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=asked), attr="run_line_magic" | "run_cell_magic"
+                ),
+                args=[ast.Constant(value=str(magic)), *_],
+            ) if HARMLESS_MAGICS.fullmatch(magic):
+                self.harmless.add(asked)
+
+    def visit_import(self, node, within):
+        base = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        for alias in node.names:
+            whole = f"{base}.{alias.name}".strip(".")
+            root = whole.split(".")[0]
+            if MODULES.fullmatch(root):
+                self.add("looks", f"imports {shown(whole)}", node)
+            elif root == "autograder" and whole != "autograder.check":
+                self.add("looks", f"imports the grader: {shown(whole)}", node)
+            elif root == "solutions" and not self.is_earlier(whole):
+                self.add("looks", f"imports the solutions: {shown(whole)}", node)
+            elif base and not is_ours(base) and self.is_shortcut(alias.name, within):
+                self.add("library", shown(whole), node)
+
+    def is_earlier(self, name):
+        """Return whether a module of `solutions` belongs to an earlier chapter, which a notebook
+        may import.
+        """
+        parts = name.split(".")
+        return (
+            len(parts) > 1
+            and re.match(r"ch\d\d", parts[1]) is not None
+            and parts[1][:4] < self.stem[:4]
+        )
+
+    def visit_attribute(self, node, name, within, called):
+        base = dotted(node.value if isinstance(node, ast.Attribute) else node.args[0])
+        root = (base or "").split(".")[0]
+        known = root in self.meaning
+        whole = self.meaning.get(root, root) + (base or "")[len(root) :] + f".{name}"
+        if INSIDES.fullmatch(name) or (name == "__dict__" and known):
+            self.add("looks", f"the insides of something: .{name}", node)
+        elif SYSTEM.fullmatch(whole):
+            self.add("looks", shown(whole), node)
+        elif (
+            self.is_shortcut(name, within)
+            and not (base and is_ours(whole))
+            and (known or name not in self.members)
+        ):
+            # an added cell may call it to compare: nobody keeps the result
+            compared = called and within is None and self.exercise is None and name.islower()
+            if not compared:
+                self.add("library", shown(whole if base else f"….{name}"), node)
+
+    def visit_name(self, node, within):
+        name = node.id
+        if not isinstance(node.ctx, ast.Load):
+            return
+        if name in RUNS_TEXT and name not in self.own:
+            self.add("looks", f"runs code from text: {name}", node)
+        elif name in REACHES and name not in self.own and node not in self.harmless:
+            self.add("looks", REACHES[name], node)
+        elif name == "__builtins__":
+            self.add("looks", "the table of built-in names", node)
+        elif (
+            self.starred
+            and self.is_shortcut(name, within)
+            and name not in {*self.own, *self.meaning}
+        ):
+            self.add("library", f"{shown(name)}, from an import of everything", node)
+
+    def visit_getattr(self, call, within, called):
+        """A name that is written down counts like the name itself; one that is computed is a
+        remark.
+        """
+        wanted = call.args[-1 if call.func.id != "getattr" else 1 : None] if call.args else []
+        wanted = wanted[0] if wanted else None
+        if isinstance(wanted, ast.Constant) and isinstance(wanted.value, str):
+            self.visit_attribute(call, wanted.value.rsplit(".", 1)[-1], within, called)
+        elif call.args and (dotted(call.args[0]) or "").split(".")[0] in self.meaning:
+            self.add("looks", f"a computed name in {shown(dotted(call.args[0]))}", call)
+
+    def is_shortcut(self, name, within):
+        """In an exercise's own function, what it asks to write counts; elsewhere, what any of the
+        exercises asks for.
+        """
+        return name in (
+            self.shortcuts.get(self.exercise, ())
+            if self.exercise and within == self.exercise
+            else self.every_shortcut
+        )
+
+    def add(self, kind, text, node):
+        self.found.append(Flag(kind, text, self.exercise, node.lineno))
+
+
+def dotted(node):
+    """Return `torch.nn.functional` for the tree of it, or None for anything but names with dots."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+def shown(name):
+    """Return a learner's name as it may stand in a remark."""
+    name = unmasked(name)
+    return name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
+
+
+def hidden_characters(exercise, source):
+    """Return a remark if a source has characters that nobody sees, or that turn the text."""
+    if source.isascii() and source.isprintable():
+        return []
+    found = Counter()
+    first = None
+    for number, line in enumerate(source.split("\n"), 1):
+        if line.isprintable():
+            continue
+        for character in line:
+            category = unicodedata.category(character)
+            if (
+                category in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs")
+                and character not in "\t\r" + PASTED
+            ):
+                found[character] += 1
+                first = first or number
+    if not found:
+        return []
+    kind = (
+        "turns the direction of the text"
+        if TURNING & {unicodedata.bidirectional(c) for c in found}
+        else "invisible"
+    )
+    names = ", ".join(f"U+{ord(c):04X} {unicodedata.name(c, '')}".strip() for c in list(found)[:3])
+    return [Flag("characters", f"{kind}: {names}", exercise, first)]
