@@ -30,6 +30,8 @@ from autograder.boundary.mounts import environment, inside, mounts
 from autograder.boundary.places import new_connection, new_folder
 from autograder.boundary.unsandboxed import Unsandboxed
 from autograder.course import CourseError
+from autograder.shared.probes.stand_ins import modules_for
+from autograder.shared.visible import read_visible_cases
 
 HELP = (
     "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), grade"
@@ -281,5 +283,12 @@ def command(stem, folder):
             "-m",
             "autograder.boundary.inside.forkserver",
             *modules_of_notebook(stem),
+            *modules_of_questions(stem),
         ),
     ]
+
+
+def modules_of_questions(stem):
+    """Return the names of what a chapter's questions import, as its visible cases show."""
+    cases = [case for each in read_visible_cases(stem).values() for case in each.cases]
+    return list(dict.fromkeys(name for case in cases for name in modules_for(case.inputs)))

@@ -23,6 +23,7 @@ from autograder.boundary.sandbox import boundary
 from autograder.course import PRIVATE, ROOT, source_of
 from autograder.grading.places import seed_of
 from autograder.shared.judge import judge, share
+from autograder.shared.probes.stand_ins import modules_for
 from autograder.shared.wire import printable
 
 # Before PyTorch is imported: sums depend on the number of threads, and the cores are for
@@ -79,9 +80,8 @@ def run_cells(notebook, stem, kernel, limits, record):
     questions = paper(stem, bytes.fromhex(record["seed"]))
     sources = solutions_in(notebook)
     stopped = {}  # exercise -> why the cell that should define it stopped
-    if any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code"):
-        # where the chapter does without, it is not there yet, and takes longer than a question may
-        kernel.run("__import__('torch');", limits.cell)
+    for name in slow_modules(notebook, questions):
+        kernel.run(f"__import__({name!r});", limits.cell)
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -97,6 +97,20 @@ def run_cells(notebook, stem, kernel, limits, record):
         observations = ask_all(kernel, prepared, limits, stopped.get(name))
         verdicts = judge(prepared, observations, suspects_of(name, sources.get(name, ""), record))
         write_outcome(cell, record, outcome_of(cell, name, verdicts, prepared.beliefs))
+
+
+def slow_modules(notebook, questions):
+    """Return the names of the modules that take longer to import than a question may, and that a
+    notebook or its questions import; most chapters' fork servers have them already.
+    """
+    names = {
+        name: None
+        for prepared in questions.values()
+        for case in prepared.cases
+        for name in modules_for(case.inputs)
+    }
+    mentioned = any("torch" in cell.source for cell in notebook.cells if cell.cell_type == "code")
+    return ["torch", *names] if mentioned or names else []
 
 
 def suspects_of(exercise, source, record):
@@ -117,31 +131,39 @@ def ask_all(kernel, prepared, limits, stopped):
     up, the rest is not tried.
     """
     until = time.monotonic() + limits.exercise
-    observations, why = kernel.ask(prepared.name, prepared.cases, min(limits.case, limits.exercise))
+    name, cases = prepared.name, prepared.cases
+    observations, why = kernel.ask(name, cases, min(limits.case, limits.exercise))
     missing = [index for index, observation in enumerate(observations) if observation is None]
-    alone = len(prepared.cases) == 1
     for index in missing:
-        if not kernel.remaining():
-            why = f"was not tried, because the notebook had used up its {limits.submission:.0f} s"
-        elif index != missing[0] and kernel.gone:
-            why = "was not tried again, because it stopped Python in a case before this one"
-        elif time.monotonic() >= until:
-            why = (
-                "was not tried again, because the cases before this one took"
-                f" {limits.exercise:.0f} s"
-            )
-        elif not alone:
-            [observations[index]], why = kernel.ask(
-                prepared.name, [prepared.cases[index]], min(limits.case, until - time.monotonic())
-            )
-        observations[index] = observations[index] or {"unfit": why}
+        skipped = reason_to_skip(kernel, limits, until, is_first=index == missing[0])
+        if not skipped and len(cases) > 1:
+            seconds = min(limits.case, until - time.monotonic())
+            [observations[index]], why = kernel.ask(name, [cases[index]], seconds)
+        observations[index] = observations[index] or {"unfit": skipped or why}
+    undefined = {"unfit": "is not defined"}
     if stopped:
-        undefined = {"unfit": "is not defined"}
-        observations = [
-            {"unfit": f"is not defined, because its cell {stopped}"} if each == undefined else each
-            for each in observations
-        ]
+        reason = {"unfit": f"is not defined, because its cell {stopped}"}
+        observations = [reason if each == undefined else each for each in observations]
     return observations
+
+
+def reason_to_skip(kernel, limits, until, is_first):
+    """Return why a case without an answer is not asked again, as a clause about the function, or
+    None.
+
+    Args:
+        until: when the time of the exercise ends.
+        is_first: whether it is the first case that got no answer.
+    """
+    if not kernel.remaining():
+        return f"was not tried, because the notebook had used up its {limits.submission:.0f} s"
+    if kernel.gone and not is_first:
+        return "was not tried again, because it stopped Python in a case before this one"
+    if time.monotonic() >= until:
+        return (
+            f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"
+        )
+    return None
 
 
 def reason_for_stopping(ran, limits):

@@ -4,6 +4,7 @@ and says at once what it found.
 
 import contextlib
 import html
+import importlib
 import os
 import signal
 import textwrap
@@ -12,7 +13,7 @@ from inspect import currentframe
 
 from autograder.shared.judge import judge
 from autograder.shared.probes import live, observe
-from autograder.shared.probes.stand_ins import with_stand_ins
+from autograder.shared.probes.stand_ins import modules_for, with_stand_ins
 from autograder.shared.visible import VISIBLE, read_visible_cases
 from autograder.shared.wire import decode, encode
 
@@ -82,6 +83,8 @@ def verdicts_on(prepared, namespace, suspects=()):
                 )
             }
         )
+        for name in modules_for(case.inputs):
+            importlib.import_module(name)
         with time_limit(CASE_SECONDS):
             observations[-1] = observe(
                 case.probe, namespace[prepared.name], decode(encode(case.inputs))

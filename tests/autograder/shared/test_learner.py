@@ -100,3 +100,29 @@ def test_the_hidden_cell_runs_nothing_and_earns_nothing():
 
 def test_the_visible_cases_hold_no_hidden_one():
     assert {case.visible for case in read_all_exercises()["softmax"].cases} == {True}
+
+
+# An import of torch's compiler, which an optimizer causes, on a slow machine.
+SLOW_COMPILER = """
+import sys, time
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch._dynamo":
+            time.sleep(2)
+
+sys.meta_path.insert(0, Slow())
+from autograder import check
+from autograder.shared import learner
+from solutions.ch09_training import *
+learner.CASE_SECONDS = 1.5
+check("train_step")
+"""
+
+
+def test_what_an_optimizer_loads_takes_none_of_a_cases_time():
+    ran = subprocess.run(
+        [sys.executable, "-c", SLOW_COMPILER], cwd=ROOT, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "✓ train_step: all" in ran.stdout, ran.stdout
