@@ -138,34 +138,40 @@ class Sandbox:
         Raises:
             RuntimeError: if none could be started.
         """
-        gone = (
-            self.is_ready and select.select([self.socket], [], [], 0)[0]
-        )  # killed from outside, or out of memory
-        if gone:
-            if self.owner == os.getpid():
-                self.__exit__()
-            self.__enter__()
+        self.restart_if_gone()
         self.wait_until_ready()
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self.folder.name))
         connection = new_connection()
         (folder / "kernel.json").write_text(json.dumps({**connection, "ip": "/run/kernel/kernel"}))
         hand_over(folder)
+        request = {"kernel": folder.name, "limits": asdict(bounds or Bounds())}
+        control = self.send(request)
+        try:
+            answer, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
+        except TimeoutError:
+            answer = b"nothing was heard of it"
+        if answer != b"ready":
+            control.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise RuntimeError(f"no kernel could be started: {answer.decode(errors='replace')}")
+        keeper, _, _ = CREDENTIALS.unpack(ancillary[0][2])
+        return Process(control, folder, {**connection, "ip": str(folder / "kernel")}, keeper)
+
+    def restart_if_gone(self):
+        """Start another server where this one was killed from outside, or ran out of memory."""
+        if self.is_ready and select.select([self.socket], [], [], 0)[0]:
+            if self.owner == os.getpid():
+                self.__exit__()
+            self.__enter__()
+
+    def send(self, request):
+        """Ask the server for a process; return the socket on which its keeper answers."""
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        request = {"kernel": folder.name, "limits": asdict(bounds or Bounds())}
         socket.send_fds(self.socket, [json.dumps(request).encode()], [theirs.fileno()])
         theirs.close()
         control.settimeout(FORK_SECONDS)
-        try:
-            said, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
-        except TimeoutError:
-            said = b"nothing was heard of it"
-        if said != b"ready":
-            control.close()
-            shutil.rmtree(folder, ignore_errors=True)
-            raise RuntimeError(f"no kernel could be started: {said.decode(errors='replace')}")
-        keeper, _, _ = CREDENTIALS.unpack(ancillary[0][2])
-        return Process(control, folder, {**connection, "ip": str(folder / "kernel")}, keeper)
+        return control
 
 
 class Process:

@@ -1,5 +1,5 @@
-"""`python -m autograder grade FOLDER`: grade a class, or grade it again, and say in a few lines what
-came of it.
+"""`python -m autograder grade FOLDER`: grade a class, or grade it again, and say in a few lines
+what came of it.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Grade again what has been graded, with the questions of that time, and say which scores change."""
+"""Grade again what has been graded, with the questions of that time; say which scores change."""
 
 import json
 from dataclasses import dataclass

@@ -20,7 +20,8 @@ from autograder.shared.wire import unmasked
 MOST_BARS = 20
 PLOT_HEIGHT = 180  # pixels of the distribution's plot, its labels apart
 SPARK_BARS, SPARK_HEIGHT = 10, 28
-MOST_LISTED = 300  # remarks of one kind; a longer list is read by nobody, and the table of learners has them all
+# Remarks of one kind: a longer list is read by nobody, and the table of learners has them all.
+MOST_LISTED = 300
 MOST_BELIEFS, MOST_CASES, MOST_EXAMPLES = 6, 5, 3
 SHORT = {  # kind of remark -> its word in the table
     "unreadable": "not read",
@@ -61,9 +62,8 @@ def report_page(stem, results, exercises, links):
     """
     totals, points = [result.total for result in results], sum(exercises.values())
     bare = sum(result.sandbox == "none" for result in results)
-    everywhere = bare > 0 and all(
-        result.sandbox in ("none", "") for result in results
-    )  # "": nothing of it was run
+    # "" where nothing of a notebook was run
+    everywhere = bare > 0 and all(result.sandbox in ("none", "") for result in results)
     read = [result for result in results if not result.unread]
     return page_template().render(
         stem=stem,

@@ -54,9 +54,8 @@ def looks_back_only(inputs, results, of="the result"):
 def hides_padding(inputs, results, of="the result"):
     """No query may attend to padding."""
     token_ids, pad_id = numbers(inputs["token_ids"]), inputs.get("pad_id", 0)
-    open_keys = np.argwhere(
-        (token_ids == pad_id) & numbers(results[of]).any(axis=(1, 2))
-    )  # of a mask (batch, 1, ..., key_len)
+    seen = numbers(results[of]).any(axis=(1, 2))  # of a mask (batch, 1, ..., key_len)
+    open_keys = np.argwhere((token_ids == pad_id) & seen)
     if not len(open_keys):
         return None
     row, key = open_keys[0]
@@ -64,7 +63,7 @@ def hides_padding(inputs, results, of="the result"):
 
 
 def nothing_where(array, masked, demand):
-    """Return the demand that an array is exactly 0 in places, and what stands there instead, or
+    """Return the demand that an array is exactly 0 in places, and what is there instead, or
     None.
     """
     if not np.any(array[masked]):

@@ -18,9 +18,8 @@ import numpy as np
 LARGEST_TEXT = 4_000_000  # characters; an exercise's answers are thousands of numbers, not millions
 LARGEST_ARRAY = 150_000  # elements
 MOST_PARTS = 100_000  # lists, arrays and entries; each takes twenty times its text in memory
-LARGEST_KEY = (
-    2**60
-)  # larger whole numbers may all have one hash, and a dictionary of them takes hours to read
+# Larger whole numbers may all have one hash, and a dictionary of them takes hours to read.
+LARGEST_KEY = 2**60
 DEEPEST = 12
 PLAIN_TYPES = {type(None), bool, int, float, str}  # what is data already
 ARRAY_DTYPES = {
@@ -37,9 +36,8 @@ ARRAY_DTYPES = {
     "float32",
     "float64",
 }
-TENSOR_DTYPES = {"bfloat16": "float32"} | {
-    name: name for name in ARRAY_DTYPES
-}  # torch's name -> the array that holds it exactly
+# torch's name -> the array that holds it exactly
+TENSOR_DTYPES = {"bfloat16": "float32"} | {name: name for name in ARRAY_DTYPES}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +78,8 @@ def plain(value, depth=0):
     if is_tensor(value):
         return plain_tensor(value)
     for kind in (int, float):
-        if isinstance(
-            value, kind
-        ):  # a subclass, such as an IntEnum, is as good as the number that it is
-            return kind(value)
+        if isinstance(value, kind):
+            return kind(value)  # a subclass, such as an IntEnum, is as good as its number
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, tuple | list):
@@ -215,7 +211,7 @@ def decode(text):
 
 
 def to_json(value, *, packed=False):
-    """Return a plain value as what JSON can hold; `packed`, with the bytes of arrays in place of
+    """Return a plain value as what JSON can hold; `packed`, with the bytes of arrays instead of
     their numbers.
     """
     if type(value) in PLAIN_TYPES:

@@ -7,8 +7,9 @@ own: users, processes, mounts, network, System V memory and host name. So a subm
 another one nor this server, and when its first process ends, the kernel of the operating system
 ends all that it started.
 
-    server ── fork ──> keeper ── fork ──> the submission's process 1: an IPython kernel without any
-    privilege
+    server ── fork ──> keeper ── fork ──> the submission's process 1
+
+Process 1 is an IPython kernel without any privilege; the keeper passes on what the grader says.
 """
 
 import array

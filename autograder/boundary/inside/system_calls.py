@@ -73,29 +73,16 @@ FORBIDDEN = {
     "landlock_create_ruleset": (444, 444),
 }
 CLONE, CLONE3, SOCKET = (56, 220), (435, 435), (41, 198)
-FAMILIES = (
-    1,
-    2,
-    10,
-    16,
-)  # of sockets: local, internet, netlink; those of virtual machines know no namespaces
+# Of sockets: local, internet, netlink; those of virtual machines know no namespaces.
+FAMILIES = (1, 2, 10, 16)
 NEW_NAMESPACES = 0x7E020000  # bits of clone's flags that make any
 JOIN_SESSION_KEYRING = 1
 
-LOAD, IF_EQUAL, IF_AT_LEAST, IF_BIT, LEAVE = (
-    0x20,
-    0x15,
-    0x35,
-    0x45,
-    0x06,
-)  # instructions of the kernel's filter programs
+# Instructions of the kernel's filter programs.
+LOAD, IF_EQUAL, IF_AT_LEAST, IF_BIT, LEAVE = 0x20, 0x15, 0x35, 0x45, 0x06
 NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16  # places in what they look at
-ALLOWED, REFUSED, UNKNOWN, NO_SUCH_FAMILY = (
-    0x7FFF0000,
-    0x50001,
-    0x50026,
-    0x50061,
-)  # the last three are errors 1, 38 and 97
+# The last three are errors 1, 38 and 97.
+ALLOWED, REFUSED, UNKNOWN, NO_SUCH_FAMILY = 0x7FFF0000, 0x50001, 0x50026, 0x50061
 SET_SECCOMP, FILTER = 22, 2
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -114,8 +101,8 @@ def this_machine():
 
 
 def leave_session_keyring():
-    """Take a new and empty keyring in the place of the one that the grader's session has; without
-    effect where there are none.
+    """Take a new and empty keyring instead of the one that the grader's session has; without effect
+    where there are none.
     """
     libc.syscall(FORBIDDEN["keyctl"][this_machine()[1]], JOIN_SESSION_KEYRING, None)
 
@@ -140,22 +127,14 @@ def program(machine, column):
     """
     steps = [
         (LOAD, 0, 0, MACHINE),
-        (
-            IF_EQUAL,
-            1,
-            0,
-            machine,
-        ),  # a program may switch to the calls of an older machine, with other numbers
+        # a program may switch to the calls of an older machine, with other numbers
+        (IF_EQUAL, 1, 0, machine),
         (LEAVE, 0, 0, UNKNOWN),
         (LOAD, 0, 0, NUMBER),
         (IF_AT_LEAST, 0, 1, X32_CALLS),
         (LEAVE, 0, 0, UNKNOWN),
-        (
-            IF_EQUAL,
-            0,
-            1,
-            CLONE3[column],
-        ),  # its flags lie where no filter can look; the C library then takes clone
+        # its flags lie where no filter can look; the C library then takes clone
+        (IF_EQUAL, 0, 1, CLONE3[column]),
         (LEAVE, 0, 0, UNKNOWN),
     ]
     for columns in FORBIDDEN.values():

@@ -1,5 +1,5 @@
-"""A submission's world: the namespaces it enters, what is mounted in them, and the rights and limits
-that it cannot change again.
+"""A submission's world: the namespaces that it enters, what is mounted in them, and the rights and
+limits that it cannot change again.
 """
 
 import ctypes

@@ -1,4 +1,6 @@
-"""How an implementation is called: live arguments, a module with the case's weights, a fitting signature."""
+"""How an implementation is called: live arguments, a module with the case's weights, a signature
+that fits.
+"""
 
 import inspect
 from types import MethodType

@@ -8,11 +8,8 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.shared.wire import is_tensor
 
-OF_THE_FIRST = (
-    "__getitem__",
-    "__setitem__",
-    "copy_",
-)  # their result lies where the first operand does
+# Their result lies where the first operand does.
+OF_THE_FIRST = ("__getitem__", "__setitem__", "copy_")
 
 
 class DeviceLabels(TorchFunctionMode):

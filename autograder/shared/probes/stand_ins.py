@@ -3,6 +3,10 @@
 from autograder.shared.wire import is_tensor
 from autograder.shared.wording import describe
 
+# The id in a source's first column that means the script's first row; smaller ones are special
+# tokens.
+FIRST_ROW = 4
+
 
 def with_stand_ins(inputs):
     """Return the inputs with what stands in for a model, an optimizer or a function, made of its
@@ -124,7 +128,7 @@ def scripted_model(script, bos_id=1, eos_id=2):
     far is what the script said.
 
     Args:
-        script: (batch, length) int64 tensor, without `<bos>`. Behind the script's end, and after a
+        script: (batch, length) int64 tensor, without `<bos>`. After the script's end, and after a
             wrong prefix, the model repeats its last id plus one. The source's first column counts
             the rows.
     """
@@ -135,9 +139,8 @@ def scripted_model(script, bos_id=1, eos_id=2):
     class Scripted(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.generator = torch.nn.Linear(
-                vocab_size + 1, vocab_size
-            )  # turns feature i + 1 into word i
+            # turns feature i + 1 into word i
+            self.generator = torch.nn.Linear(vocab_size + 1, vocab_size)
             with torch.no_grad():
                 self.generator.weight.copy_(torch.eye(vocab_size + 1)[1:])
                 self.generator.bias.zero_()
@@ -176,12 +179,9 @@ def scripted_model(script, bos_id=1, eos_id=2):
 
     def agree(ids, wanted):
         end = wanted.index(eos_id) + 1 if eos_id in wanted else len(wanted)
-        return ids[:end] == wanted[:end]  # what stands behind the end is the caller's affair
+        return ids[:end] == wanted[:end]  # what comes after the end is the caller's affair
 
     return Scripted()
-
-
-FIRST_ROW = 4  # the id in a source's first column that stands for the script's first row; smaller ones are special tokens
 
 
 def fixed_weights(tensor):

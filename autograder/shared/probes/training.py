@@ -22,7 +22,7 @@ def updated(implementation, inputs):
     """
     model, optimizer, *others = with_stand_ins(inputs).values()
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    as_told = encode(plain(others))
+    as_given = encode(plain(others))
     returned = python_number(implementation(model, optimizer, *others))
     noted = {
         f"the change of {name}": (parameter.detach() - before[name]).float()
@@ -30,7 +30,7 @@ def updated(implementation, inputs):
     }
     noted["the model's `training` afterwards"] = all(module.training for module in model.modules())
     noted["the optimizer's learning rate afterwards"] = optimizer.param_groups[0]["lr"]
-    noted["whether src and tgt stay as they were"] = encode(plain(others)) == as_told
+    noted["whether src and tgt stay as they were"] = encode(plain(others)) == as_given
     result = {"result": returned} if str(model.generator.weight.dtype) == "torch.float64" else {}
     return {**result, "noted": noted}
 
