@@ -1,6 +1,8 @@
 # Each target is one or two plain commands; README.md lists them for machines without make.
 PYTHON ?= python3
 BIN := .venv/bin
+# The order is that of the files, and not of the numbers of tests that keep together.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup system-packages notebooks book lab grade test test-long bench lint demo clean
@@ -54,10 +56,19 @@ lint: .venv/.ready-tests  ## ruff
 	$(BIN)/ruff format --check .
 
 test: system-packages lint  ## what must stay true
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not long"
+	$(PYTEST) -m "not long"
 
-test-long: system-packages .venv/.ready-tests  ## the same, whole
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+# Three parts, each of less than an hour.
+test-long: test-long-attacks test-long-grader test-long-course  ## the same, whole; each part alone: test-long-attacks, -grader, -course
+
+ATTACKS := $(addprefix tests/autograder/grading/,test_attacks.py test_fuzz.py)
+test-long-attacks test-long-grader test-long-course: system-packages .venv/.ready-tests
+test-long-attacks:
+	$(PYTEST) $(ATTACKS)
+test-long-grader:
+	$(PYTEST) tests/autograder $(addprefix --ignore=,$(ATTACKS))
+test-long-course:
+	$(PYTEST) tests --ignore=tests/autograder
 
 bench: setup     ## what grading and training cost, ours beside stock
 	$(BIN)/python -m autograder bench

@@ -13,6 +13,8 @@ from solutions.translator.export_onnx import export
 from solutions.translator.runs import FinishedRun, prepare
 from solutions.translator.settings import Settings, Shape
 
+pytestmark = pytest.mark.xdist_group("first page")  # one model is trained for all of its tests
+
 MODEL = "**/translator-model/*"
 EXPLORER = ".explorer[data-explorer=translator]"
 PROMISED = "il tuo gatto è un gatto adorabile"
