@@ -33,95 +33,107 @@ MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # as malloc.h numbers what mallopt can 
 
 
 def main(arguments=None):
-    """Run one command; what a person can put right is a sentence on stderr and exit status 2."""
+    """Run one command. What a person can put right is a sentence on stderr and exit status 2."""
     arguments = sys.argv[1:] if arguments is None else arguments
     options = parser().parse_args(arguments)
     options.arguments = arguments
     try:
-        return {"train": train, "translate": translate, "evaluate": evaluate}[options.command](
-            options
-        ) or 0
+        options.run(options)
     except (CheckpointError, RunError, TrainingError, ValueError) as error:
         print(f"translator: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(
-            "translator: stopped; run the same command again, and it goes on at the last"
-            " checkpoint",
+            "translator: stopped; the same command, run again, continues from the last checkpoint",
             file=sys.stderr,
         )
         return 130
+    return 0
 
 
 def parser():
     """Return the commands and their options."""
     made = argparse.ArgumentParser(prog="python -m solutions.translator", description=__doc__)
     commands = made.add_subparsers(dest="command", required=True)
-    add = commands.add_parser(
-        "train", help="train a translator; run again, it goes on where it was"
-    )
-    add.add_argument(
-        "--preset", choices=PRESETS, help="small, for the course's corpus, unless there is --source"
-    )
-    add_text(add, "")
-    add_text(add, "validation-")
-    add.add_argument(
-        "--vocab", type=int, help="size of a joint byte-pair encoding; 0 for whole words"
-    )
-    add.add_argument("--max-words", type=int, default=80, help="longer sentences are left out")
-    add.add_argument(
-        "--model",
-        help="a file with a class Transformer of your own; see `python -m autograder export`",
-    )
-    add.add_argument(
-        "--threads",
-        type=int,
-        help="of this process; as many as there are cores, if nothing is said",
-    )
-    for field in (*dataclasses.fields(Shape), *dataclasses.fields(Settings)):
-        add.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=reader_of(field),
-            metavar="X",
-            help=f"instead of {field.default}",
-        )
-    translating = commands.add_parser(
-        "translate", help="translate sentences, or the lines of a pipe"
-    )
-    translating.add_argument("sentences", nargs="*")
-    translating.add_argument(
-        "--attention",
-        metavar="FILE.svg",
-        help="draw where the model looked while it wrote the first one",
-    )
-    evaluating = commands.add_parser("evaluate", help="BLEU, chrF and exact matches")
-    add_text(evaluating, "")
-    evaluating.add_argument(
-        "--record",
-        type=Path,
-        metavar="FILE.json",
-        help="keep the scores there, greedy and with a beam of 5",
-    )
-    evaluating.add_argument("--name", help="with --record: of the text and its languages")
-    evaluating.add_argument(
-        "--remark",
-        help="with --record: what a reader must know, such as how many settings were tried",
-    )
-    evaluating.add_argument(
-        "--samples", action="store_true", help="with --record: a few translations too"
-    )
-    for each in (translating, evaluating):
-        each.add_argument(
-            "--beam", type=int, default=1, help="hypotheses of beam search; 1 is greedy"
-        )
-    for each in (add, translating, evaluating):
-        each.add_argument(
+    for name, run, add_options, summary in (
+        ("train", train, add_training, "train a translator, or continue where it was stopped"),
+        ("translate", translate, add_translating, "translate sentences, or the lines of a pipe"),
+        ("evaluate", evaluate, add_evaluating, "BLEU, chrF and exact matches"),
+    ):
+        command = commands.add_parser(name, help=summary, description=f"{summary}.")
+        command.set_defaults(run=run)
+        add_options(command)
+        command.add_argument(
             "--into", "--from", dest="folder", type=Path, default=FOLDER, help="folder of the run"
         )
     return made
 
 
-def add_text(command, prefix):
+def add_training(command):
+    """Add the options of `train`."""
+    command.add_argument(
+        "--preset", choices=PRESETS, help="small for the course's corpus, captions with --source"
+    )
+    add_text(command)
+    add_text(command, "validation-")
+    command.add_argument(
+        "--vocab", type=int, help="size of a joint byte-pair encoding; 0 for whole words"
+    )
+    command.add_argument("--max-words", type=int, default=80, help="leave out longer sentences")
+    command.add_argument(
+        "--model",
+        help="a file with a class Transformer of your own; see `python -m autograder export`",
+    )
+    command.add_argument("--threads", type=int, help="of this process; as many as cores by default")
+    for field in (*dataclasses.fields(Shape), *dataclasses.fields(Settings)):
+        values = (f"{name} {each.get(field.name, field.default)}" for name, each in PRESETS.items())
+        command.add_argument(
+            f"--{field.name.replace('_', '-')}",
+            type=reader_of(field),
+            metavar="X",
+            help=f"by default: {', '.join(values)}",
+        )
+
+
+def add_translating(command):
+    """Add the options of `translate`."""
+    command.add_argument("sentences", nargs="*")
+    command.add_argument(
+        "--attention",
+        metavar="FILE.svg",
+        help="draw where the model looked while it wrote the first translation",
+    )
+    add_beam(command)
+
+
+def add_evaluating(command):
+    """Add the options of `evaluate`."""
+    add_text(command)
+    command.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE.json",
+        help="keep the scores there, greedy and with a beam of 5",
+    )
+    command.add_argument("--name", help="with --record: of the text and its languages")
+    command.add_argument(
+        "--remark",
+        help="with --record: what a reader must know, such as how many settings were tried",
+    )
+    command.add_argument(
+        "--samples", action="store_true", help="with --record: a few translations too"
+    )
+    add_beam(command)
+
+
+def add_beam(command):
+    """Add the option that chooses beam search."""
+    command.add_argument(
+        "--beam", type=int, default=1, help="hypotheses of beam search; 1 is greedy"
+    )
+
+
+def add_text(command, prefix=""):
     """Add the options that name a parallel text."""
     command.add_argument(
         f"--{prefix}source",
@@ -132,16 +144,12 @@ def add_text(command, prefix):
 
 
 def reader_of(field):
-    """Return what reads an option's value."""
+    """Return what reads the value of an option."""
     if isinstance(field.default, bool) or field.name == "tied":
         return lambda text: {"true": True, "false": False}.get(text.lower(), text)
-    return (
-        type(field.default)
-        if isinstance(field.default, int | float | str)
-        else float
-        if field.name == "minutes"
-        else int
-    )
+    if field.name == "minutes":
+        return float
+    return int if field.default is None else type(field.default)
 
 
 def train(options):
@@ -178,7 +186,7 @@ def train(options):
     team.close()
     say(f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}")
     if team.is_first and not options.source:
-        say("How much is right of sentences that training never showed:")
+        say("Exactly right, of sentences that it never saw:")
         print(splits.report(FinishedRun(options.folder)))
 
 
@@ -226,7 +234,7 @@ def texts(options, say):
 
 
 def translate(options):
-    """Translate what was said, or what comes through the pipe; the translations alone go to
+    """Translate the sentences given, or what comes through the pipe. Only the translations go to
     stdout.
     """
     run = FinishedRun(options.folder)
@@ -239,11 +247,16 @@ def translate(options):
     translations = run.translate(sentences, options.beam)
     print("\n".join(translations))
     if options.attention:
-        first = run.as_known(sentences[0])
-        source, target = run.source.encode([first])[0], run.target.encode(translations[:1])[0]
-        weights = cross_attention(run.plain_model().to("cpu"), source, target)
-        labels = [run.source.tokens(first), [*run.target.tokens(translations[0]), "end"]]
-        draw(options.attention, weights, *labels)
+        draw_attention(options.attention, run, sentences[0], translations[0])
+
+
+def draw_attention(path, run, sentence, translation):
+    """Draw where the model looked while it wrote a translation."""
+    known = run.as_known(sentence)
+    source, target = run.source.encode([known])[0], run.target.encode([translation])[0]
+    weights = cross_attention(run.plain_model().to("cpu"), source, target)
+    labels = [run.source.tokens(known), [*run.target.tokens(translation), "end"]]
+    draw(path, weights, *labels)
 
 
 def evaluate(options):
@@ -254,20 +267,20 @@ def evaluate(options):
         return
     sources, references = zip(*read_pairs(options.source, options.target), strict=True)
     if options.record:
-        entry = records.record(
-            run, options.name or options.source, sources, references, options.samples
-        )
-        records.add(options.record, entry | ({"remark": options.remark} if options.remark else {}))
-        print(
-            f"BLEU {entry['bleu_greedy']} greedy, {entry['bleu_beam_5']} with a beam of 5:"
-            f" {options.record}"
-        )
+        record(options, run, sources, references)
         return
     translations = run.translate(sources, options.beam)
-    print(
-        f"BLEU {evaluation.bleu(translations, references)}\nchrF"
-        f" {evaluation.chrf(translations, references)}"
-    )
+    print(f"BLEU {evaluation.bleu(translations, references)}")
+    print(f"chrF {evaluation.chrf(translations, references)}")
+
+
+def record(options, run, sources, references):
+    """Measure a translator, greedy and with a beam, and keep the scores in a file."""
+    name = options.name or options.source
+    entry = records.record(run, name, sources, references, options.samples)
+    records.add(options.record, entry | ({"remark": options.remark} if options.remark else {}))
+    greedy, beam = entry["bleu_greedy"], entry["bleu_beam_5"]
+    print(f"BLEU {greedy} greedy, {beam} with a beam of 5: {options.record}")
 
 
 if __name__ == "__main__":
