@@ -1,15 +1,16 @@
 """Explorers: small things to play with, alive in a published page and in a notebook.
 
-Each explorer is one folder with one script, `book/explorers/<name>/<name>.js`, which registers a
-`render({ model, el })`:
+Each explorer is one folder, `book/explorers/<name>/`, with one script and one style sheet of that
+name. The script draws with what `kit.js` has for all of them, and registers itself with its `mount`:
 
-    globalThis.explorers ??= {};
-    globalThis.explorers.<name> = { render({ model, el }) { ... } };
+    const { html, slider, mount } = globalThis.explorerKit;
+    mount("<name>", { start: { ... }, build({ model, choose, verdict, say }) { ... } });
 
-That is anywidget's interface, so the same file serves twice. A page of the book loads it as a plain
-script and needs no kernel, no widget manager and no other host (`show`). A notebook loads it as an
-anywidget that shows what a learner's own function returns (`explore_attention` and the others):
-there the script finds its numbers in `model.get("computed")`, which in a page is empty.
+What `mount` makes of it, `explorers.<name>.render({ model, el })`, is anywidget's interface, so the
+same file serves twice. A page of the book loads it as a plain script after the kit and needs no
+kernel, no widget manager and no other host (`show`). A notebook loads kit and script as an anywidget
+that shows what a learner's own function returns (`explore_attention` and the others): there the
+script finds its numbers in `model.get("computed")`, which in a page is empty.
 """
 
 import html
@@ -30,7 +31,7 @@ from book.widgets.models import (
     explore_decoding,
     explore_heads,
 )
-from book.widgets.scripts import names, script
+from book.widgets.scripts import names, script, style
 
 __all__ = [
     "explore_attention",
@@ -57,10 +58,10 @@ def show(name, label, **state):
             scripts are off.
         state: what the explorer starts from; anything that JSON can hold.
     """
-    source = f"../_static/{name}/{script(name).name}"
+    folder = f"../_static/{name}"
     return HTML(
-        f'<div class="explorer" role="group" aria-label="{html.escape(label)}"'
+        f'<link rel="stylesheet" href="{folder}/{style(name).name}"><div class="explorer" role="group" aria-label="{html.escape(label)}"'
         f' data-explorer="{name}"'
         f' data-state="{html.escape(json.dumps(state))}"><noscript>{html.escape(label)} It needs'
-        f' JavaScript.</noscript></div><script defer src="{source}"></script>'
+        f' JavaScript.</noscript></div><script defer src="{folder}/{script(name).name}"></script>'
     )

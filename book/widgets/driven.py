@@ -12,12 +12,13 @@ dictionary of
 """
 
 from functools import cache
+from pathlib import Path
 
 import anywidget
 import numpy as np
 import traitlets
 
-from book.widgets.scripts import FOLDER, script
+from book.widgets.scripts import FOLDER, script, style
 
 LONGEST = 300  # characters of an error message that are shown
 MOVED = {
@@ -89,18 +90,19 @@ def drive(name, ask, function, inputs, fixed=None):
     return _widget_class(name, tuple(sorted(inputs)))(ask, name_of(function), fixed or {}, **inputs)
 
 
+def read(path):
+    """Return what a script or style sheet says; they hold signs beyond ASCII."""
+    return path.read_text(encoding="utf-8")
+
+
 @cache
 def _widget_class(name, inputs):
     traits = {key: traitlets.Any().tag(**MOVED) for key in inputs}
-    parts = [
-        script(name).read_text(),
-        (FOLDER / "notebook.js").read_text(),
-        f'export default driven("{name}");\n',
-    ]
-    style = (FOLDER / "explorers.css").read_text()
-    return type(
-        f"{name.title()}Explorer", (Driven,), {"_esm": "\n".join(parts), "_css": style, **traits}
-    )
+    scripts = (FOLDER / "kit.js", script(name), Path(__file__).parent / "notebook.js")
+    parts = [*map(read, scripts), f'export default driven("{name}");\n']
+    sheets = (FOLDER / "palette.css", FOLDER / "explorers.css", style(name))
+    sources = {"_esm": "\n".join(parts), "_css": "\n".join(map(read, sheets))}
+    return type(f"{name.title()}Explorer", (Driven,), {**sources, **traits})
 
 
 def name_of(function):

@@ -1,4 +1,4 @@
-"""Where the explorers' scripts are."""
+"""Where the explorers' scripts and style sheets are."""
 
 from pathlib import Path
 
@@ -19,3 +19,8 @@ def script(name):
     if name not in names():
         raise ValueError(f"there is no explorer {name!r}; there are: {', '.join(names())}")
     return FOLDER / name / f"{name}.js"
+
+
+def style(name):
+    """Return the path of the style sheet of an explorer, as `script` does that of its script."""
+    return script(name).with_suffix(".css")

@@ -1,6 +1,9 @@
-// Paint a mask: a table of permissions, the weights that come of it, and which input can then move which output.
+// Paint a mask: a table of permissions, the weights that come of it, and which input can then move
+// which output.
 (() => {
-  const START = {
+  const { html, checkbox, chips, walked, sum, softmax, listed, italian, said, mount } =
+    globalThis.explorerKit;
+  const start = {
     words: ["<bos>", "il", "gatto", "dorme", "<pad>"],
     x: [[0.9, 0.2], [-0.4, 1.1], [1.3, 0.8], [0.3, -1.2], [-0.9, -0.5]],
     w_q: [[1.2, -0.6], [0.5, 1.4]],
@@ -23,22 +26,20 @@
     return words.map((_, query) => words.map((_, key) => allowed(query, key)));
   }
 
-  const times = (row, matrix) => matrix[0].map((_, column) => row.reduce((sum, number, i) => sum + number * matrix[i][column], 0));
-  const dot = (one, other) => one.reduce((sum, number, i) => sum + number * other[i], 0);
+  const dot = (one, other) => sum(one.map((number, i) => number * other[i]));
   const transposed = (matrix) => matrix[0].map((_, column) => matrix.map((row) => row[column]));
+  const times = (row, matrix) => transposed(matrix).map((column) => dot(row, column));
 
-  // One row of weights, as in solutions/ch06_masking.py; or, with `late`, the softmax of all scores with zeros behind it.
+  // One row of weights, as in solutions/ch06_masking.py; or, with `late`, the softmax of all scores
+  // with zeros after it.
   function weightsOf(scores, allowed, late) {
-    const counted = scores.map((_, key) => late || allowed[key]);
-    const largest = Math.max(...scores.filter((_, key) => counted[key]));
-    const exponentials = scores.map((score, key) => (counted[key] ? Math.exp(score - largest) : 0));
-    const total = exponentials.reduce((sum, number) => sum + number, 0);
-    const shares = exponentials.map((number) => (total ? number / total : 0));
+    const counted = scores.map((score, key) => (late || allowed[key] ? score : -Infinity));
+    const shares = late || allowed.some(Boolean) ? softmax(counted) : scores.map(() => 0);
     return { shares, weights: shares.map((share, key) => (allowed[key] ? share : 0)) };
   }
 
-  // Self-attention over x, and for each output and input the Frobenius norm of the Jacobian d output / d input. What is `given`
-  // comes from elsewhere.
+  // Self-attention over x, and for each output and input the Frobenius norm of the Jacobian
+  // d output / d input. What is `given` comes from elsewhere.
   function compute({ x, w_q, w_k, w_v, mask, late }, given = {}) {
     const [query, key, value] = [w_q, w_k, w_v].map((matrix) => x.map((row) => times(row, matrix)));
     const scale = Math.sqrt(query[0].length);
@@ -48,7 +49,8 @@
     const output = weights.map((row) => times(row, value));
     const gradients = x.map((_, at) => {
       // of the output with respect to each score of its row: share * (value, where it counts, - output)
-      const slopes = value.map((v, m) => v.map((number, o) => rows[at].shares[m] * ((mask[at][m] ? number : 0) - output[at][o])));
+      const slopes = value.map((v, m) => v.map((number, o) =>
+        rows[at].shares[m] * ((mask[at][m] ? number : 0) - output[at][o])));
       const asKey = times(query[at], transposed(w_k)).map((number) => number / scale);
       const asQuery = key.map((k) => times(k, transposed(w_q)).map((number) => number / scale));
       return x.map((row, input) => {
@@ -65,184 +67,182 @@
     return { scores, weights, output, gradients, ...given };
   }
 
-  // Also the mask: the one that is painted, or the one that its name stands for.
+  // Also the mask: the one that is painted, or the one that its name means.
   function outcome(model, { preset, mask: painted, late = false }, given) {
-    const fixed = Object.fromEntries(["x", "w_q", "w_k", "w_v"].map((name) => [name, model.get(name)]));
-    const mask = given?.mask ?? (PRESETS.includes(preset) ? maskOf(preset, model.get("words")) : painted);
+    const names = ["x", "w_q", "w_k", "w_v"];
+    const fixed = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+    const named = () => (PRESETS.includes(preset) ? maskOf(preset, model.get("words")) : painted);
+    const mask = given?.mask ?? named();
     return { mask, ...compute({ ...fixed, mask, late }, given) };
   }
 
   const SMALLEST = 1e-12; // less than this is rounding
-  const shown = (number) => (number < SMALLEST ? "0" : number < 0.005 ? "<.01" : number.toFixed(2));
-  const quoted = (word) => `“${word}”`;
-  const listed = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
+  const moving = (gradient) => gradient >= SMALLEST;
+  const shown = (number) => (!moving(number) ? "0" : number < 0.005 ? "<.01" : number.toFixed(2));
+  const quoted = (word) => italian(`“${word}”`);
 
-  function html(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
+  // What there is to say of a mask, sentence by sentence.
+  function remarks(words, mask, { weights, gradients }) {
+    const all = words.flatMap((_, output) => words.map((_, input) => [output, input]));
+    const ahead = all.filter(([output, input]) => input > output && moving(gradients[output][input]));
+    const sentences = [];
+    if (ahead.length) {
+      const [output, input] = ahead[0].map((place) => quoted(words[place]));
+      sentences.push(said`A leak, if this is a decoder: ${input} moves the output of ${output}, before
+        which it must not be known. Pairs like this: ${ahead.length}.`);
+    } else sentences.push(["No output is moved by a later word."]);
+    const pad = words.findIndex(padding);
+    if (pad >= 0) {
+      const touched = words.filter((_, output) => output !== pad && moving(gradients[output][pad]));
+      sentences.push(touched.length ? said`Padding moves the output of ${listed(touched.map(quoted))}.`
+        : ["Padding moves no word’s output."]);
+    }
+    const empty = words.filter((_, row) => !mask[row].some(Boolean));
+    if (empty.length)
+      sentences.push(said`${listed(empty.map(quoted))} may attend to nothing: weights and output are 0.
+        With −∞ alone they would be nan.`);
+    const short = weights.filter((row, at) => mask[at].some(Boolean) && sum(row) < 1 - 1e-6).length;
+    if (short) sentences.push([`Rows that do not sum to 1: ${short}.`]);
+    return sentences;
   }
 
-  function render({ model, el }) {
-    for (const [name, value] of Object.entries(START)) if (model.get(name) === undefined) model.set(name, value);
-    const words = model.get("words");
-    if (model.get("mask") === undefined) model.set("mask", maskOf(model.get("preset"), words));
-    const choose = (changes) => {
-      for (const [name, value] of Object.entries(changes)) model.set(name, value);
-      model.save_changes();
-    };
+  // A table with a row for each query and a column for each key; `cell(query, key)` makes what is in
+  // it. `corner` has a line for what is at the rows and one for what is at the columns.
+  function table(words, { name, title, side, corner, extra }, cell) {
+    const heads = [...words.map(italian), ...(extra ? [extra] : [])].map((word) =>
+      html("th", { scope: "col" }, word));
+    const body = words.map((word, row) => html("tr", {},
+      html("th", { scope: "row" }, italian(word)), ...heads.map((_, column) => cell(row, column))));
+    return html("table", { class: `masking-table masking-${name}` },
+      html("caption", {}, title, html("span", {}, side)),
+      html("thead", {}, html("tr", {}, html("td", {}, corner), ...heads)),
+      html("tbody", {}, ...body));
+  }
 
-    // A table with a row for each query and a column for each key; `cell(query, key)` makes what stands in it.
-    function table(name, title, side, corner, cell, extra) {
-      const heads = [...words, ...(extra ? [extra] : [])].map((word) => html("th", { scope: "col" }, word));
-      const body = words.map((word, row) =>
-        html("tr", {}, html("th", { scope: "row" }, word), ...heads.map((_, column) => cell(row, column))));
-      return html("table", { class: `masking-table masking-${name}` }, html("caption", {}, title, html("span", {}, side)),
-        html("thead", {}, html("tr", {}, html("td", {}, corner), ...heads)), html("tbody", {}, ...body));
+  // A table of numbers, and `show`, which fills it.
+  function numbersTable(words, texts) {
+    const cells = words.map(() => []);
+    const keep = (row, column) => (cells[row][column] = html("td"));
+    const element = table(words, texts, keep);
+    element.classList.add("explorer-result");
+    function show(numbers) {
+      numbers.forEach((row, i) => row.forEach((number, j) => {
+        const cell = cells[i][j];
+        cell.textContent = shown(number);
+        cell.style.setProperty("--share", `${Math.round(42 * Math.min(1, number))}%`);
+        cell.classList.toggle("masking-zero", !moving(number));
+      }));
     }
-    const grid = () => words.map(() => []);
-    const [buttons, weightCells, gradientCells] = [grid(), grid(), grid()];
-    const keep = (cells) => (row, column) => (cells[row][column] = html("td"));
-    const maskTable = table("mask", "Mask", "1: may attend", "query ↓ key →", (row, column) => {
-      const button = html("button", { type: "button", "data-cell": `${row},${column}`, tabindex: row + column ? -1 : 0 });
+    return { element, cells, show };
+  }
+
+  // The mask as buttons, and hands on them: a click or a key toggles a cell, and a mouse paints. A
+  // finger taps; dragging it scrolls the page. `read` is the mask, `set` hears of a cell's new value.
+  function maskTable(words, read, set) {
+    const buttons = words.map(() => []);
+    const texts = { name: "mask", title: "Mask", side: "1: may attend", corner: "query ↓ key →" };
+    const element = table(words, texts, (row, column) => {
+      const place = { "data-cell": `${row},${column}`, tabindex: row + column ? -1 : 0 };
+      const name = `query ${words[row]} may attend to key ${words[column]}`;
+      const button = html("button", { type: "button", ...place, "aria-label": name });
       buttons[row][column] = button;
       return html("td", {}, button);
     });
-    const weightTable = table("weights", "Weights", "rows: queries", "query ↓ key →", keep(weightCells), "sum");
-    const gradientTable = table("gradients", "What moves what", "size of the gradient", "output ↓ input →", keep(gradientCells));
-
-    const group = `masking-${Math.random().toString(36).slice(2)}`;
-    const radios = PRESETS.map((preset) => html("input", { type: "radio", name: group, value: preset }));
-    const presets = html("fieldset", { class: "masking-presets" }, html("legend", {}, "Start from"),
-      ...radios.map((radio, i) => html("label", {}, radio, html("span", {}, PRESETS[i]))));
-    const late = html("input", { type: "checkbox" });
-    const controls = html("div", { class: "masking-controls" }, presets,
-      // where the mask acts is a learner's own affair
-      ...(model.get("computed") ? [] : [html("label", { class: "masking-switch" }, late, html("span", {}, "Mask behind the softmax (zeros) instead of before it (−∞)"))]));
-    const verdict = html("div", { class: "masking-verdict", "aria-hidden": "true" });
-    const spoken = html("p", { class: "masking-spoken", "aria-live": "polite" });
-    el.append(html("div", { class: "explorer-root masking" },
-      html("div", { class: "masking-parts" }, controls, maskTable, weightTable, gradientTable, verdict, spoken)));
-
-    // What there is to say of a mask, as sentences.
-    function remarks(mask, { weights, gradients }) {
-      const moves = (input, output) => gradients[output][input] >= SMALLEST;
-      const said = [];
-      const ahead = words.flatMap((_, output) => words.flatMap((_, input) => (input > output && moves(input, output) ? [[output, input]] : [])));
-      const [first] = ahead;
-      said.push(first
-        ? `A leak, if this is a decoder: ${quoted(words[first[1]])} moves the output of ${quoted(words[first[0]])}, before which it must not be known. ` +
-          `Pairs like this: ${ahead.length}.`
-        : "No output is moved by a later word.");
-      const pad = words.findIndex(padding);
-      if (pad >= 0) {
-        const touched = words.filter((_, output) => output !== pad && moves(pad, output)).map(quoted);
-        said.push(touched.length ? `Padding moves the output of ${listed(touched)}.` : "Padding moves no word’s output.");
-      }
-      const empty = words.filter((_, row) => !mask[row].some(Boolean)).map(quoted);
-      if (empty.length) said.push(`${listed(empty)} may attend to nothing: weights and output are 0. With −∞ alone they would be nan.`);
-      const short = weights.filter((row, at) => mask[at].some(Boolean) && row.reduce((a, b) => a + b) < 1 - 1e-6).length;
-      if (short) said.push(`Rows that do not sum to 1: ${short}.`);
-      return said;
+    function reach([row, column]) {
+      for (const other of buttons.flat()) other.tabIndex = -1;
+      buttons[row][column].tabIndex = 0;
     }
-
-    // The mask of the buttons: a learner's function may have another idea of what a name stands for.
-    function painted() {
-      const { inputs, numbers } = model.get("computed") ?? {};
-      return (inputs?.preset === model.get("preset") && inputs.preset !== "own" && numbers?.mask) || model.get("mask");
-    }
-
-    let timer;
-    function update() {
-      const mask = painted();
-      const answer = model.get("computed"); // in a notebook: what the learner's function made of `inputs`; nothing in a page
-      const asked = answer?.inputs ?? { preset: "own", mask, late: model.get("late") };
-      const result = outcome(model, asked, answer?.numbers);
-      words.forEach((query, row) => {
-        words.forEach((key, column) => {
-          const button = buttons[row][column];
-          button.textContent = mask[row][column] ? "1" : "0";
-          button.setAttribute("aria-pressed", mask[row][column]);
-          button.setAttribute("aria-label", `query ${query} may attend to key ${key}`);
-          const [weight, gradient] = [result.weights[row][column], result.gradients[row][column]];
-          for (const [cell, number] of [[weightCells[row][column], weight], [gradientCells[row][column], gradient]]) {
-            cell.textContent = shown(number);
-            cell.style.setProperty("--share", `${Math.round(42 * Math.min(1, number))}%`);
-            cell.classList.toggle("masking-zero", number < SMALLEST);
-          }
-          gradientCells[row][column].classList.toggle("masking-leak", column > row && gradient >= SMALLEST);
-        });
-        weightCells[row][words.length].textContent = shown(result.weights[row].reduce((sum, number) => sum + number, 0));
-        weightCells[row][words.length].classList.add("masking-sum");
-      });
-      radios.forEach((radio) => { radio.checked = radio.value === model.get("preset"); });
-      late.checked = model.get("late");
-      const said = remarks(result.mask, result);
-      verdict.replaceChildren(...said.map((sentence) => html("p", {}, sentence)));
-      clearTimeout(timer); // speak when the hand rests
-      timer = setTimeout(() => { spoken.textContent = said.join(" "); }, 400);
-    }
-
-    // Hands: a click or a key toggles a cell, and a mouse paints. A finger taps; dragging it scrolls the page.
-    function set(row, column, allowed) {
-      const before = painted();
-      if (before[row][column] === allowed) return;
-      const mask = before.map((line, r) => line.map((old, c) => (r === row && c === column ? allowed : old)));
-      choose({ preset: "own", mask });
-    }
-    function reach(button) {
-      for (const other of buttons.flat()) other.tabIndex = other === button ? 0 : -1;
-    }
-    const placeOf = (target) => target.closest?.("[data-cell]")?.dataset.cell.split(",").map(Number);
+    const toggled = ([row, column]) => !read()[row][column];
+    const placeOf = (event) =>
+      event.target.closest?.("[data-cell]")?.dataset.cell.split(",").map(Number);
     let [pointer, paint] = ["", null];
-    maskTable.addEventListener("pointerdown", (event) => {
-      const place = placeOf(event.target);
+    element.addEventListener("pointerdown", (event) => {
+      const place = placeOf(event);
       pointer = event.pointerType;
       if (!place || pointer !== "mouse" || event.button !== 0) return;
-      paint = !painted()[place[0]][place[1]];
-      reach(buttons[place[0]][place[1]]);
-      set(...place, paint);
+      paint = toggled(place);
+      reach(place);
+      set(place, paint);
     });
-    maskTable.addEventListener("pointerover", (event) => {
-      const place = placeOf(event.target);
-      if (place && paint !== null && event.buttons & 1) set(...place, paint);
+    element.addEventListener("pointerover", (event) => {
+      const place = placeOf(event);
+      if (place && paint !== null && event.buttons & 1) set(place, paint);
     });
     const lift = () => { paint = null; };
     document.addEventListener("pointerup", lift);
-    maskTable.addEventListener("dragstart", (event) => event.preventDefault());
-    maskTable.addEventListener("click", (event) => {
-      const place = placeOf(event.target);
+    element.addEventListener("dragstart", (event) => event.preventDefault());
+    element.addEventListener("click", (event) => {
+      const place = placeOf(event);
       if (!place || (event.detail > 0 && pointer === "mouse")) return; // the mouse has done it already
-      reach(buttons[place[0]][place[1]]);
-      set(...place, !painted()[place[0]][place[1]]);
+      reach(place);
+      set(place, toggled(place));
     });
-    maskTable.addEventListener("keydown", (event) => {
-      const place = placeOf(event.target);
-      if (!place) return;
-      const [row, column] = place;
+    element.addEventListener("keydown", (event) => {
+      const place = placeOf(event);
       const last = words.length - 1;
-      const next = { ArrowUp: [row - 1, column], ArrowDown: [row + 1, column], ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
-        Home: [event.ctrlKey ? 0 : row, 0], End: [event.ctrlKey ? last : row, last] }[event.key];
+      const next = place && walked(event, place, [last, last]);
       if (!next) return;
-      event.preventDefault();
-      const button = buttons[Math.min(Math.max(next[0], 0), last)][Math.min(Math.max(next[1], 0), last)];
-      reach(button);
-      button.focus();
+      reach(next);
+      buttons[next[0]][next[1]].focus();
     });
-    for (const radio of radios)
-      radio.addEventListener("change", () => choose({ preset: radio.value, mask: maskOf(radio.value, words) }));
-    late.addEventListener("change", () => choose({ late: late.checked }));
-
-    const events = ["mask", "late", "preset", "computed"].map((name) => `change:${name}`);
-    for (const event of events) model.on(event, update);
-    update();
-    return () => {
-      document.removeEventListener("pointerup", lift);
-      for (const event of events) model.off(event, update);
-    };
+    const show = (mask) => buttons.forEach((row, query) => row.forEach((button, key) => {
+      button.textContent = mask[query][key] ? "1" : "0";
+      button.setAttribute("aria-pressed", mask[query][key]);
+    }));
+    return { element, show, stop: () => document.removeEventListener("pointerup", lift) };
   }
 
-  globalThis.explorers ??= {};
-  globalThis.explorers.masking = { render, compute, maskOf, outcome };
+  function build({ model, choose, verdict, say }) {
+    const words = model.get("words");
+    if (model.get("mask") === undefined) model.set("mask", maskOf(model.get("preset"), words));
+
+    // The mask of the buttons: a learner's function may have another idea of what a name means.
+    function painted() {
+      const { inputs, numbers } = model.get("computed") ?? {};
+      const named = inputs?.preset === model.get("preset") && inputs.preset !== "own";
+      return (named && numbers?.mask) || model.get("mask");
+    }
+    const mask = maskTable(words, painted, ([row, column], allowed) => {
+      const before = painted();
+      if (before[row][column] === allowed) return;
+      const changed = before.map((line) => [...line]);
+      changed[row][column] = allowed;
+      choose({ preset: "own", mask: changed });
+    });
+    const weights = numbersTable(words, { name: "weights", title: "Weights", side: "rows: queries",
+      corner: "query ↓ key →", extra: "sum" });
+    for (const row of weights.cells) row[words.length].classList.add("masking-sum");
+    const gradients = numbersTable(words, { name: "gradients", title: "What moves what",
+      side: "size of the gradient", corner: "output ↓ input →" });
+
+    const presets = chips(PRESETS, (i) =>
+      choose({ preset: PRESETS[i], mask: maskOf(PRESETS[i], words) }));
+    const late = checkbox("Mask behind the softmax (zeros) instead of before it (−∞)", (on) =>
+      choose({ late: on }));
+    const switches = model.get("computed") ? [] : [late.field]; // a learner's function masks where it does
+    const controls = html("div", { class: "masking-controls" },
+      html("fieldset", { class: "explorer-chips masking-presets" },
+        html("legend", {}, "Start from"), ...presets.all), ...switches);
+
+    function update(now, answer) {
+      const seen = painted();
+      const asked = answer?.inputs ?? { preset: "own", mask: seen, late: now.late };
+      const result = outcome(model, asked, answer?.numbers);
+      mask.show(seen);
+      weights.show(result.weights.map((row) => [...row, sum(row)]));
+      gradients.show(result.gradients);
+      gradients.cells.forEach((row, output) => row.forEach((cell, input) => cell.classList
+        .toggle("masking-leak", input > output && moving(result.gradients[output][input]))));
+      presets.inputs.forEach((radio, i) => { radio.checked = PRESETS[i] === now.preset; });
+      late.input.checked = now.late;
+      const sentences = remarks(words, result.mask, result);
+      say(sentences.map((sentence) => html("p", {}, ...sentence)),
+        sentences.map((sentence) => [sentence, " "]));
+    }
+    const parts = [controls, mask.element, weights.element, gradients.element, verdict];
+    const children = [html("div", { class: "masking-parts" }, ...parts)];
+    return { update, children, stop: mask.stop };
+  }
+
+  mount("masking", { start, moved: ["mask"], compute, outcome, build, maskOf });
 })();
