@@ -1,0 +1,186 @@
+"""What the decoder reads, and what it should say next."""
+
+import torch
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.draw import padded
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch09_training import BOS, EOS
+from autograder.shared.probes import arguments_after, device_kept, returned_for_views
+from solutions import ch09_training as reference
+from solutions.ch09_training import teacher_forcing_pair
+
+
+def targets(rng, lengths, vocab_size=12):
+    """Draw targets between `<bos>` and `<eos>`, with so many words each.
+
+    Returns:
+        (batch, longest + 2) int64.
+    """
+    seq_len = max(lengths) + 2
+    token_ids = padded(rng, [length + 2 for length in lengths], seq_len, vocab_size)
+    token_ids[:, 0] = BOS
+    for row, length in enumerate(lengths):
+        token_ids[row, length + 1] = EOS
+    return token_ids
+
+
+@drawn
+def batch_of(rng, lengths, dtype=torch.int64):
+    """Draw a batch of targets, in any order."""
+    return {"target_ids": targets(rng, rng.permutation(lengths).tolist()).to(dtype)}
+
+
+def two_columns(rng):
+    """Sentences that are cut off behind their first word."""
+    return {"target_ids": targets(rng, [3, 1, 2, 4])[:, :2].clone()}
+
+
+checks = Checks(reference.teacher_forcing_pair, returns=("decoder_input", "expected"))
+shown, hidden, wrong, right = checks.words
+
+shown("one sentence", batch_of([3]), weight=2)
+shown("two sentences, one with padding", batch_of([2, 4]), weight=2)
+shown("as many sentences as ids", batch_of([3, 1, 4, 2, 3, 2]))
+shown("ids of 32 bits stay ids of 32 bits", batch_of([2, 1], torch.int32))
+shown("the target ids stay as they were", batch_of([1, 2]), probe=arguments_after)
+hidden("many sentences", batch_of([5, 7, 1, 3, 6]), weight=2)
+hidden("two ids in each row", two_columns)
+hidden("one long sentence", batch_of([17]))
+hidden("small ids of 32 bits", batch_of([4, 1, 2], torch.int32))
+hidden("ids that do not lie side by side", batch_of([4, 2]), probe=returned_for_views)
+hidden("the result lies where the ids lie", batch_of([2, 3]), probe=device_kept)
+hidden("a batch of target ids stays as it was", batch_of([3, 2, 4]), probe=arguments_after)
+
+
+@wrong(
+    "the decoder reads what comes and says what was",
+    hint="Your two results are each other's. Which of them begins with `<bos>`?",
+)
+def swapped(target_ids):
+    return target_ids[:, 1:], target_ids[:, :-1]
+
+
+@wrong(
+    "the decoder should say what it reads",
+    hint="At each position your decoder reads the very word that it is asked for. What should it say"
+    " after `<bos>`?",
+)
+def of_the_same(target_ids):
+    return target_ids[:, :-1], target_ids[:, :-1]
+
+
+@wrong(
+    "the decoder reads the whole sentence",
+    hint="Your two results differ in length. After the last word there is nothing left to predict: who"
+    " needs to read it?",
+)
+def whole_input(target_ids):
+    return target_ids, target_ids[:, 1:]
+
+
+@wrong(
+    "nothing need be cut",
+    hint="Both of your results are the whole sentence. Which question does each position ask, and what"
+    " is the answer?",
+)
+def whole(target_ids):
+    return target_ids, target_ids
+
+
+@wrong(
+    "rows are positions",
+    hint="You cut off a sentence of the batch. Along which axis do the words of a sentence stand?",
+)
+def of_rows(target_ids):
+    return target_ids[:-1], target_ids[1:]
+
+
+@wrong(
+    "what leaves in front comes back behind",
+    hint="In your second result the first word stands behind the last one. How many questions does a"
+    " sentence of `seq_len` ids ask?",
+)
+def rolled(target_ids):
+    return target_ids, target_ids.roll(-1, dims=1)
+
+
+@wrong(
+    "the end need not be said",
+    hint="The second result lost its last column, too. How should a decoder learn when to stop?",
+)
+def without_both_ends(target_ids):
+    return target_ids[:, :-1], target_ids[:, 1:-1]
+
+
+@wrong(
+    "the word after the next one is asked for",
+    hint="Between what your decoder reads and what it should say a word is left out. How many columns"
+    " does each result lose?",
+)
+def two_apart(target_ids):
+    return target_ids[:, :-2], target_ids[:, 2:]
+
+
+@wrong(
+    "the decoder must not read the end",
+    hint="In short sentences you replaced the end. The loss overlooks what follows it; the ids may"
+    " stay as they are.",
+)
+def without_the_end(target_ids):
+    decoder_input, expected = teacher_forcing_pair(target_ids)
+    return decoder_input.masked_fill(decoder_input == EOS, 0), expected
+
+
+@wrong(
+    "tensors hold floating numbers",
+    hint="Ids are looked up in a table. Which dtype did they come in?",
+)
+def of_floats(target_ids):
+    decoder_input, expected = teacher_forcing_pair(target_ids)
+    return decoder_input.float(), expected.float()
+
+
+@wrong("ids have 64 bits", hint="Right for ids of 64 bits. Which dtype did these come in?")
+def of_longs(target_ids):
+    decoder_input, expected = teacher_forcing_pair(target_ids)
+    return decoder_input.long(), expected.long()
+
+
+@wrong(
+    "the caller's ids are free to be worked in",
+    hint="Compare `target_ids` before and after the call. Which line writes into it?",
+)
+def in_place(target_ids):
+    decoder_input = target_ids[:, :-1].clone()
+    return decoder_input, target_ids.copy_(target_ids.roll(-1, dims=1))[:, :-1]
+
+
+@right
+def by_narrow(target_ids):
+    length = target_ids.size(1) - 1
+    return (
+        target_ids.narrow(1, 0, length).contiguous(),
+        target_ids.narrow(1, 1, length).contiguous(),
+    )
+
+
+@right
+def by_index(target_ids):
+    places = torch.arange(target_ids.shape[-1] - 1, device=target_ids.device)
+    return [target_ids[..., places], target_ids[..., places + 1]]
+
+
+@right
+def by_rows(target_ids):
+    rows = target_ids.tolist()
+    return tuple(
+        torch.tensor([row[cut] for row in rows], dtype=target_ids.dtype, device=target_ids.device)
+        for cut in (slice(None, -1), slice(1, None))
+    )
+
+
+@right
+def by_columns(target_ids):
+    columns = list(target_ids.unbind(dim=1))
+    return torch.stack(columns[:-1], dim=1), torch.stack(columns[1:], dim=1)

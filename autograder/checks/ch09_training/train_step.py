@@ -1,0 +1,466 @@
+"""One step of training: clear, predict, backpropagate, clip, update."""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.draw import padded, weights
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch09_training.teacher_forcing_pair import (
+    of_the_same,
+    swapped,
+    targets,
+    whole,
+)
+from autograder.shared.probes import updated, with_stand_ins
+from solutions import ch09_training as reference
+from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
+
+SIZES = {
+    "src_embedding.weight": (7, 3),
+    "tgt_embedding.weight": (6, 3),
+    "generator.weight": (6, 3),
+    "generator.bias": (6,),
+}
+
+
+@drawn
+def step_case(
+    rng,
+    lengths=(2, 3),
+    optimizer="SGD",
+    dtype=torch.float64,
+    dropout=0.0,
+    train=True,
+    old_gradients=False,
+    size=1.0,
+    longer_than=0.0,
+    **arguments,
+):
+    """Make the inputs of a case: a small model, its optimizer, and a batch.
+
+    Args:
+        lengths: words of each target; the sources have as many, one after the other the other way
+            round.
+        dropout, train, old_gradients: of the model; see
+            `autograder.shared.probes.small_translator`.
+        size: of its weights.
+        longer_than: a length below that of all gradients together.
+        arguments: `smoothing` and `max_norm`, both or none.
+    """
+
+    def draw(rng):
+        drawn = {
+            name: size * each for name, each in weights(rng, list(SIZES.items()), dtype).items()
+        }
+        model = {"stand_in": "translator", "weights": drawn, "dropout": dropout, "train": train}
+        lr = 0.5 if optimizer == "SGD" else 0.01
+        return {
+            "model": {**model, "old_gradients": old_gradients},
+            "optimizer": {"stand_in": "optimizer", "name": optimizer, "lr": lr},
+            "src": padded(rng, lengths[::-1], max(lengths), 7),
+            "tgt": targets(rng, lengths, 6),
+            **arguments,
+        }
+
+    drawn = draw(rng)
+    while length_of_gradients(drawn) < longer_than:
+        drawn = draw(rng)
+    return drawn
+
+
+def length_of_gradients(inputs):
+    model, _, src, tgt, smoothing, *_ = [*with_stand_ins(inputs).values(), 0.1]
+    decoder_input, expected = teacher_forcing_pair(tgt)
+    label_smoothed_loss(model.train()(src, decoder_input), expected, smoothing=smoothing).backward()
+    return nn.utils.get_total_norm([each.grad for each in model.parameters()])
+
+
+def clip_all(model, max_norm):
+    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+def step_with(
+    mode=lambda model: model.train(),
+    clear=lambda model, optimizer: optimizer.zero_grad(),
+    pair=teacher_forcing_pair,
+    logits=lambda model, src, tgt: model(src, tgt),
+    loss=label_smoothed_loss,
+    smooth=lambda smoothing: smoothing,
+    norm=lambda max_norm: max_norm,
+    clip=clip_all,
+    update=lambda model, optimizer: optimizer.step(),
+    tell=lambda loss, again, was_training, model: loss.item(),
+):
+    """Make a training step from its rules."""
+
+    def train_step(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+        def loss_now():
+            decoder_input, expected = pair(tgt)
+            return loss(logits(model, src, decoder_input), expected, smoothing=smooth(smoothing))
+
+        was_training = model.training
+        mode(model)
+        clear(model, optimizer)
+        found = loss_now()
+        found.backward()
+        clip(model, norm(max_norm))
+        update(model, optimizer)
+        return tell(found, loss_now, was_training, model)
+
+    return train_step
+
+
+def leave_gradients(model, optimizer):
+    pass
+
+
+def nothing(model, max_norm):
+    pass
+
+
+def each_number(model, max_norm):
+    nn.utils.clip_grad_value_(model.parameters(), max_norm)
+
+
+def each_tensor(model, max_norm):
+    for parameter in model.parameters():
+        nn.utils.clip_grad_norm_([parameter], max_norm)
+
+
+def always(model, max_norm):
+    length = math.sqrt(sum(float((each.grad**2).sum()) for each in model.parameters()))
+    for each in model.parameters():
+        each.grad *= max_norm / length
+
+
+def without_root(model, max_norm):
+    length = sum(float((each.grad**2).sum()) for each in model.parameters())
+    for each in model.parameters():
+        each.grad *= min(1, max_norm / length)
+
+
+def sum_of_norms(model, max_norm):
+    length = sum(float(each.grad.norm()) for each in model.parameters())
+    for each in model.parameters():
+        each.grad *= min(1, max_norm / length)
+
+
+def to_nothing(model, max_norm):
+    length = math.sqrt(sum(float((each.grad**2).sum()) for each in model.parameters()))
+    if length > max_norm:
+        for each in model.parameters():
+            each.grad.zero_()
+
+
+def leave_weights(model, optimizer):
+    pass
+
+
+def twice(model, optimizer):
+    optimizer.step()
+    optimizer.step()
+
+
+def against_the_optimizer(model, optimizer):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= optimizer.param_groups[0]["lr"] * parameter.grad
+
+
+def back_to_the_mode_before(loss, again, was_training, model):
+    model.train(was_training)
+    return loss.item()
+
+
+def eval_afterwards(loss, again, was_training, model):
+    model.eval()
+    return loss.item()
+
+
+def sum_of_losses(logits, expected, smoothing):
+    return label_smoothed_loss(logits, expected, smoothing=smoothing) * (expected != 0).sum()
+
+
+def padding_counts(logits, expected, smoothing):
+    return label_smoothed_loss(logits, expected, -1, smoothing)
+
+
+checks = Checks(reference.train_step, probe=updated)
+shown, hidden, wrong, right = checks.words
+
+shown("a small batch", step_case(), weight=2)
+shown(
+    "long gradients are clipped",
+    step_case((3, 2), size=2.0, longer_than=0.3, smoothing=0.1, max_norm=0.1),
+)
+shown(
+    "gradients may be longer than 1",
+    step_case((1, 3), size=2.0, longer_than=1.2, smoothing=0.1, max_norm=50.0),
+)
+shown("gradients of an earlier step do not count", step_case((2, 2), old_gradients=True), weight=2)
+shown("a model in eval mode is switched to train mode", step_case((2, 1), dropout=1.0, train=False))
+shown("without smoothing", step_case((2, 3), smoothing=0.0, max_norm=2.0))
+shown("AdamW", step_case((3, 1), "AdamW", old_gradients=True))
+hidden(
+    "a larger batch",
+    step_case((4, 1, 2, 3), size=2.0, longer_than=1.2, smoothing=0.3, max_norm=30.0),
+    weight=2,
+)
+hidden(
+    "a larger batch, clipped",
+    step_case(
+        (2, 5, 1),
+        size=2.0,
+        longer_than=0.3,
+        smoothing=0.2,
+        max_norm=0.05,
+        old_gradients=True,
+    ),
+    weight=2,
+)
+hidden("one sentence", step_case((4,), smoothing=0.1, max_norm=40.0))
+hidden(
+    "dropout is on, though the model came in eval mode",
+    step_case((3, 3), dropout=1.0, train=False, old_gradients=True),
+)
+hidden("dropout is on in train mode", step_case((1, 3), dropout=1.0))
+hidden("much smoothing", step_case((1, 4), smoothing=0.6, max_norm=60.0))
+hidden("AdamW, a model in eval mode", step_case((2, 2, 3), "AdamW", train=False))
+hidden("a model in float32", step_case((2, 3), dtype=torch.float32))
+
+
+wrong(
+    "the gradients of the last step are gone by themselves",
+    hint="What `backward()` finds is added to what stands in `grad` already. Is there anything left"
+    " from the step before?",
+)(step_with(clear=leave_gradients))
+
+
+wrong(
+    "gradients may have any length",
+    hint="Right where gradients are short. Between which two lines can they be made shorter, and is"
+    " `max_norm` used there?",
+)(step_with(clip=nothing))
+
+
+wrong(
+    "each number is clipped by itself",
+    hint="You cut off single numbers, and the gradient points elsewhere afterwards. Of what is"
+    " `max_norm` the largest length?",
+)(step_with(clip=each_number))
+
+
+wrong(
+    "each parameter is clipped by itself",
+    hint="Each of your parameters has a length and a factor of its own. How long are all gradients"
+    " together?",
+)(step_with(clip=each_tensor))
+
+
+wrong(
+    "gradients always have the length max_norm",
+    hint="Short gradients become longer in your step. When should they be scaled at all?",
+)(step_with(clip=always))
+
+
+wrong(
+    "a norm is a sum of squares",
+    hint="Gradients of 3 and 4 have the length 5. Which one do you compute?",
+)(step_with(clip=without_root))
+
+
+wrong("lengths add up", hint="Gradients of 3 and 4 have the length 5. Which one do you compute?")(
+    step_with(clip=sum_of_norms)
+)
+
+
+wrong(
+    "long gradients are thrown away",
+    hint="With long gradients your weights do not move. Should they be dropped, or made shorter?",
+)(step_with(clip=to_nothing))
+
+
+wrong("max_norm is 1", hint="Right for the default. What has become of the argument `max_norm`?")(
+    step_with(norm=lambda max_norm: 1.0)
+)
+
+
+wrong(
+    "the caller sets the mode",
+    hint="After an evaluation a model comes in eval mode. In which mode should it learn, with all of"
+    " its parts?",
+)(step_with(mode=lambda model: None))
+
+
+wrong(
+    "a model learns in eval mode",
+    hint="In your step dropout is off. In which mode should a model learn?",
+)(step_with(mode=lambda model: model.eval()))
+
+
+wrong(
+    "the mode is put back",
+    hint="The step itself is right. In which mode should the model be afterwards, according to the"
+    " docstring?",
+)(step_with(tell=back_to_the_mode_before))
+
+
+wrong(
+    "the model rests in eval mode",
+    hint="The step itself is right. In which mode should the model be afterwards, according to the"
+    " docstring?",
+)(step_with(tell=eval_afterwards))
+
+
+wrong(
+    "the loss is looked up after the step",
+    hint="Your weights are right. Is the loss that you return the one before the update, or the one"
+    " after it?",
+)(step_with(tell=lambda loss, again, was_training, model: again().item()))
+
+
+wrong(
+    "a tensor is a number",
+    hint="A loss that is kept as a tensor keeps everything alive that it was computed from. Which"
+    " method makes a Python number of it?",
+)(step_with(tell=lambda loss, again, was_training, model: loss))
+
+
+wrong(
+    "labels need no smoothing",
+    hint="Right with smoothing=0. What has become of the argument `smoothing`?",
+)(step_with(smooth=lambda smoothing: 0.0))
+
+
+wrong(
+    "smoothing is always 0.1",
+    hint="Right with the default. What has become of the argument `smoothing`?",
+)(step_with(smooth=lambda smoothing: 0.1))
+
+
+wrong(
+    "padding counts as a target",
+    hint="Right where no sentence has padding. Which id should the loss overlook?",
+)(step_with(loss=padding_counts))
+
+
+wrong(
+    "a sum is as good as a mean",
+    hint="Your loss grows with the batch. Does something happen to it between the loss function and"
+    " your result?",
+)(step_with(loss=sum_of_losses))
+
+
+wrong(
+    "the decoder should say what it reads",
+    hint="At each position your decoder reads the very word that it is asked for. What do the two"
+    " results of exercise 1 stand for?",
+)(step_with(pair=of_the_same))
+
+
+wrong(
+    "nothing need be cut",
+    hint="The decoder reads the whole target, and at each position the very word that it is asked for."
+    " What was exercise 1 for?",
+)(step_with(pair=whole))
+
+
+wrong(
+    "the decoder reads what comes and says what was",
+    hint="Which of the two results of exercise 1 does the decoder read, and which one does the loss"
+    " get?",
+)(step_with(pair=swapped))
+
+
+wrong(
+    "the decoder reads the target first",
+    hint="Which language does the model read first, and which second? Look at the hint once more.",
+)(step_with(logits=lambda model, src, tgt: model(tgt, src)))
+
+
+wrong(
+    "backward moves the weights",
+    hint="Your loss is right, and no weight has moved. Who moves them, and what do the gradients hold"
+    " at that moment?",
+)(step_with(update=leave_weights))
+
+
+wrong(
+    "two steps are better than one",
+    hint="Your weights have moved too far. How often does the optimizer step?",
+)(step_with(update=twice))
+
+
+wrong(
+    "the weights move along the gradient, whatever the optimizer is",
+    hint="Right for plain gradient descent. Who knows how a gradient becomes a change of weights?",
+)(step_with(update=against_the_optimizer))
+
+
+right(step_with())
+
+
+@right
+def step_by_hand(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+    """No helper: gradients set to None, a loss of PyTorch's, and clipping by a square root."""
+    for parameter in model.parameters():
+        parameter.grad = None
+    model.train(True)
+    logits = model(src, tgt[:, :-1])
+    loss = functional.cross_entropy(
+        logits.transpose(1, 2), tgt[:, 1:].contiguous(), ignore_index=0, label_smoothing=smoothing
+    )
+    loss.backward()
+    grads = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    length = torch.sqrt(sum(grad.square().sum() for grad in grads))
+    if length > max_norm:
+        for grad in grads:
+            grad.mul_(max_norm / length)
+    optimizer.step()
+    return float(loss)
+
+
+@right
+def step_by_parts(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+    """The model's parts one by one, gradients by `torch.autograd.grad`, cleared again at the
+    end.
+    """
+    model.train()
+    pair = teacher_forcing_pair(tgt)
+    logits = model.generator(model.decode(pair[0], model.encode(src), src))
+    loss = label_smoothed_loss(logits, pair[1], smoothing=smoothing)
+    parameters = list(model.parameters())
+    found = torch.autograd.grad(loss, parameters)
+    length = torch.cat([each.flatten() for each in found]).norm()
+    factor = torch.clamp(max_norm / (length + 1e-6), max=1.0)
+    for parameter, each in zip(parameters, found, strict=True):
+        parameter.grad = each * factor
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=False)
+    return loss.detach().cpu().numpy()[()]
+
+
+@right
+def step_by_closure(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+    """All of it inside of a closure, which the optimizer calls; clears gradients to zeros, and
+    predicts all positions at once.
+    """
+    model.train()
+
+    def closure():
+        optimizer.zero_grad(set_to_none=False)
+        logits = model(src, tgt)[:, :-1]
+        loss = label_smoothed_loss(logits, tgt[:, 1:], 0, smoothing)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(
+            [each for group in optimizer.param_groups for each in group["params"]],
+            max_norm,
+            norm_type=2,
+        )
+        return loss
+
+    return optimizer.step(closure).item()
