@@ -82,7 +82,8 @@ def add_training(command):
     command.add_argument("--max-words", type=int, default=80, help="leave out longer sentences")
     command.add_argument(
         "--model",
-        help="a file with a class Transformer of your own; see `python -m autograder export`",
+        help="a package or file with a class Transformer of your own; see `python -m autograder"
+        " export`",
     )
     command.add_argument("--threads", type=int, help="of this process; as many as cores by default")
     for field in (*dataclasses.fields(Shape), *dataclasses.fields(Settings)):

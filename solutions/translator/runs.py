@@ -3,8 +3,6 @@ training. Here it is made, and read again.
 """
 
 import hashlib
-import importlib.util
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +17,10 @@ from solutions.translator.data.tokenizer import Tokenizer
 from solutions.translator.data.typed import as_in_the_corpus
 from solutions.translator.decoding import translate_ids
 from solutions.translator.model import Translator
+from solutions.translator.own_model import keep_own_model, kept_own_model, own_module
 from solutions.translator.settings import Shape
 from solutions.translator.training import Training
 
-OWN_MODEL = "model.py"  # the copy of a learner's module that a run keeps
 SHOWN = 3  # validation sentences that are translated at each evaluation
 
 
@@ -35,8 +33,8 @@ def new_model(shape, src_vocab_size, tgt_vocab_size, path=None):
 
     Args:
         shape: Shape.
-        path: of a module with a class `Transformer` as chapter 8 asks for it; None for the course's
-            own.
+        path: of a package or a module with a class `Transformer` as chapter 8 asks for it; None for
+            the course's own.
 
     Raises:
         RunError: if there is no such class, or it makes no module.
@@ -57,22 +55,15 @@ def own_model(path, *sizes, **arguments):
     """Make a learner's own model.
 
     Args:
-        path: of a module with a class `Transformer`.
+        path: of a package or a module with a class `Transformer`.
         sizes, arguments: of the class.
 
     Raises:
         RunError: if there is no such class, or it makes no module.
+        ValueError: if there is nothing at that path.
     """
-    spec = importlib.util.spec_from_file_location("my_transformer", path)
-    if spec is None or not Path(path).exists():
-        raise RunError(
-            f"there is no Python file {path}; `python -m autograder export my_transformer`"
-            " makes one"
-        )
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-        model = module.Transformer(*sizes, **arguments)
+        model = own_module(path).Transformer(*sizes, **arguments)
     except AttributeError as error:
         raise RunError(f"{path} has no class Transformer ({error})") from error
     if not isinstance(model, nn.Module):
@@ -90,7 +81,7 @@ def prepare(
         pairs, validation: lists of (source, target).
         shape, settings: Shape, Settings.
         vocab_size: of a joint byte-pair encoding; None for whole words, for each language its own.
-        model_path: of a learner's module.
+        model_path: of a learner's package or module.
         team: see Training.
 
     Returns:
@@ -101,8 +92,8 @@ def prepare(
     tokenizers = tokenizers_of(folder, pairs, vocab_size)
     torch.manual_seed(settings.seed)
     model = new_model(shape, *(each.vocab_size for each in tokenizers), model_path)
-    if model_path is not None:
-        shutil.copyfile(model_path, folder / OWN_MODEL)
+    if model_path is not None and (team is None or team.rank == 0):
+        keep_own_model(model_path, folder)
     batches, validation_batches = (
         make_batches(*encoded(some, tokenizers), settings) for some in (pairs, validation)
     )
@@ -176,7 +167,7 @@ class FinishedRun:
             Tokenizer.load(self.folder / f"{side}.json") for side in ("source", "target")
         )
         self.shape = Shape(**self.about["shape"])
-        own = self.folder / OWN_MODEL if self.about["own_model"] else None
+        own = kept_own_model(self.folder) if self.about["own_model"] else None
         self.model = (
             new_model(self.shape, self.source.vocab_size, self.target.vocab_size, own)
             .to(self.device)
