@@ -54,17 +54,17 @@ def add_export(commands):
     """Add the options of `export`."""
     export = commands.add_parser(
         "export",
-        help="your Transformer as one module: what passes in work/ is yours, the rest the course's",
+        help="your Transformer as a package: what passes in work/ is yours, the rest the course's",
         description=(
             "Collect what you wrote in work/, where it passes its checks, and the course's"
-            " solutions elsewhere, into one module that can be imported and trained. It says which"
-            " is which, and why."
+            " solutions elsewhere, into a package with one module per chapter that can be imported"
+            " and trained. It says which is which, and why."
         ),
     )
     export.add_argument(
-        "module", help="its name or path: my_transformer makes my_transformer.py in this folder"
+        "package", help="its name or path: my_transformer makes my_transformer/ in this folder"
     )
-    export.add_argument("--force", action="store_true", help="write over a file of that name")
+    export.add_argument("--force", action="store_true", help="write over an export of that name")
     export.add_argument(
         "--reference",
         action="store_true",
@@ -142,7 +142,7 @@ def run(options):
         case "export":
             from autograder.export.package import export
 
-            export(options.module, options.force, options.reference)
+            export(options.package, options.force, options.reference)
         case "grade":
             ctrl_c.listen()
             from autograder.grading.command import grade_or_regrade

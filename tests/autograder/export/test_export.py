@@ -1,8 +1,8 @@
-"""One module of a learner's own functions: theirs where they pass, the course's elsewhere, and it
-runs on its own.
+"""A package of a learner's own functions, one module per chapter: theirs where they pass, the
+course's elsewhere, and it runs without a notebook.
 """
 
-import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -12,28 +12,28 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.authoring.exercise import load_exercises
+from autograder.authoring.release import source_notebook
 from autograder.course import CourseError, chapters
 from autograder.export import package as exporting
-from autograder.export.collect import Code, Collection
-from autograder.export.names import global_names, renamed
-from autograder.export.package import Standing, module_path, reference_code, settled_module
+from autograder.export.chapter import chapters_of
+from autograder.export.package import package_path
+from autograder.export.settle import files_of, settled_files, write_files
+from autograder.export.standing import Standing
 from tests.conftest import solved_notebook
 
-# Imports the module by its path where there is neither a notebook nor this course, and puts it to
-# work.
+FOUR, FIVE, SIX = "ch04_attention", "ch05_multi_head", "ch06_masking"
+
+# Imports the package where there is neither a notebook nor the grader, and puts it to work.
 USE = """
-import importlib.util, sys
+import sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("IPython", "autograder", "solutions", "ipykernel"):
+        if name.split(".")[0] in ("IPython", "autograder", "ipykernel"):
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
-spec = importlib.util.spec_from_file_location("my_transformer", sys.argv[1])
-my = importlib.util.module_from_spec(spec)
-sys.modules["my_transformer"] = my
-spec.loader.exec_module(my)
+my = __import__(sys.argv[1])
 
 import torch
 torch.manual_seed(0)
@@ -47,19 +47,23 @@ for _ in range(30):
     losses.append(loss.item())
 assert losses[-1] < losses[0] / 2, losses
 assert my.greedy_decode(model, src).tolist() == [[1, 6, 7, 2]]
-print("works")
+print(*sorted({type(part).__module__ for part in model.modules() if "torch" not in type(part).__module__}))
 """
 
 
 def used(path):
-    """Import a module and train it for a moment, in a process that has neither IPython nor this
-    course.
+    """Import a package and train it for a moment, in a process that has neither IPython nor the
+    grader.
+
+    Returns:
+        the text of each of its modules by name, and the modules that its Transformer is made of.
     """
     ran = subprocess.run(
-        [sys.executable, "-c", USE, str(path)], cwd=path.parent, capture_output=True, text=True
+        [sys.executable, "-c", USE, path.name], cwd=path.parent, capture_output=True, text=True
     )
-    assert ran.stdout == "works\n", ran.stderr
-    return path.read_text(encoding="utf-8")
+    assert ran.returncode == 0, ran.stderr
+    texts = {each.stem: each.read_text(encoding="utf-8") for each in path.glob("*.py")}
+    return texts, ran.stdout.split()
 
 
 @pytest.fixture
@@ -77,31 +81,48 @@ def hand_in(work, stem, changes=None, extra_cells=()):
     nbformat.write(solved_notebook(stem, changes, extra_cells), work / f"{stem}.ipynb")
 
 
-# --- names on which a module is refused, before anything is graded
+# --- names on which a package is refused, before anything is graded
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("my-transformer", "my_transformer"),
+        ("my-transformer", "digits and _: my_transformer"),
+        ("mine.py", "digits and _: mine$"),
         ("2nd", "cannot be imported"),
-        ("class", "cannot be imported"),
+        ("class", "digits and _: class"),
+        (".", "cannot be imported"),
         ("torch", "there is a package torch already"),
-        ("math.py", "there is a package math already"),
+        ("math/", "there is a package math already"),
         ("solutions", "there is a package solutions already"),
         ("nowhere/mine", "no folder nowhere"),
     ],
 )
 def test_a_name_that_does_not_do_is_told_at_once(work, name, told):
     with pytest.raises(CourseError, match=told):
-        module_path(name, force=False)
+        package_path(name, force=False)
 
 
-def test_what_is_there_is_not_overwritten(work, capsys):
-    Path("mine.py").write_text("precious")
-    assert main(["export", "mine", "--reference"]) == 2
-    assert "--force" in capsys.readouterr().err
-    assert Path("mine.py").read_text() == "precious"
+@pytest.mark.parametrize("make", ["file", "folder", "package", "link", "module"])
+def test_what_is_not_an_export_is_never_overwritten(work, make, capsys):
+    mine, elsewhere = Path("mine"), Path("elsewhere")
+    elsewhere.mkdir()
+    match make:
+        case "file":
+            mine.write_text("precious")
+        case "folder":
+            mine.mkdir()
+        case "package":
+            mine.mkdir()
+            (mine / "__init__.py").write_text("precious = 1")
+        case "link":
+            mine.symlink_to(elsewhere)
+        case "module":
+            Path("mine.py").write_text("precious = 1")
+    before = sorted(Path().rglob("*"))
+    assert main(["export", "mine", "--reference", "--force"]) == 2
+    assert "mine" in capsys.readouterr().err
+    assert sorted(Path().rglob("*")) == before
 
 
 def test_without_work_the_command_that_makes_it_is_named(work, capsys):
@@ -112,13 +133,13 @@ def test_without_work_the_command_that_makes_it_is_named(work, capsys):
     assert "Traceback" not in told
 
 
-# --- the module as a whole
+# --- the package as a whole
 
 
 def test_a_learners_parts_meet_the_courses(work, capsys):
     hand_in(
         work,
-        "ch04_attention",
+        FOUR,
         {
             "softmax": None,
             "attention_scores": ATTENTION_SCORES,
@@ -128,13 +149,14 @@ def test_a_learners_parts_meet_the_courses(work, capsys):
             "%matplotlib inline\n!echo hello",
             "largest = 1",
             "%%time\ndef attend(query, key):\n    return query @ key.swapaxes(-1, -2)",
+            "import time\nlosses = [time.sleep(0.01) for _ in range(100)]\nprint(losses)",
+            "raise RuntimeError('to be continued')",
         ],
     )
-    hand_in(work, "ch05_multi_head", {"MultiHeadAttention": LEAN_ATTENTION}, [EXTRA_HELPERS])
-    hand_in(work, "ch06_masking", {"causal_mask": TURNED_ROUND})
+    hand_in(work, FIVE, {"MultiHeadAttention": LEAN_ATTENTION}, [EXTRA_HELPERS])
+    hand_in(work, SIX, {"causal_mask": TURNED_ROUND})
     hand_in(work, "ch07_layers", {"LayerNorm": LAYER_NORM, "EncoderLayer": None})
-    Path("mine.py").touch()
-    assert main(["export", "mine", "--force"]) in (None, 0)
+    assert main(["export", "mine/"]) in (None, 0)
     told = " ".join(capsys.readouterr().out.split())
     assert "softmax the course's yours is not begun" in told
     assert "attention_scores yours" in told
@@ -145,33 +167,53 @@ def test_a_learners_parts_meet_the_courses(work, capsys):
     assert "causal_mask the course's yours fails “" in told
     assert "decoder_mask yours yours passes beside another causal_mask than yours" in told
     assert "there is no work/ch08_encoder_decoder.ipynb" in told
-    assert "mine.py: 10 of" in told
-    text = used(work.parent / "here" / "mine.py")
-    assert "attention_scores uses it.\n# the root of" in text
-    assert "# Yours, from work/ch04_attention.ipynb.\ndef attention_scores(" in text
-    assert "# The course's, from solutions/ch04_attention.py.\ndef softmax(" in text
-    assert "from torch.nn.functional import softmax as softmax_ch05" in text
-    assert "def attend_ch07(" in text
-    assert "need_weights=False, and your class does not take it" in text
-    assert "matplotlib" not in text
+    yours = 10
+    assert f"mine: {yours} of {len(exporting_names())} parts are yours" in told
+    texts, made_of = used(work.parent / "here" / "mine")
+    assert "# the root of the width, for which" in texts[FOUR]
+    assert "is not begun\nfrom solutions.ch04_attention import softmax\n" in texts[FOUR]
+    assert "from solutions.ch06_masking import causal_mask" in texts[SIX]
+    assert "from .ch05_multi_head import MultiHeadAttention" in texts["ch07_layers"]
+    assert "need_weights=False, and your class does not take it" in texts[FIVE]
+    assert "attention_scores              yours" in texts["__init__"]
+    for left_out in (
+        "matplotlib",
+        "echo",
+        "check(",
+        "print(",
+        "assert",
+        "sleep",
+        "to be continued",
+    ):
+        assert left_out not in "".join(texts.values())
+    # the course's layers and model work with the learner's attention and norm
+    assert made_of == ["mine.ch05_multi_head", "mine.ch07_layers", "mine.ch08_encoder_decoder"]
 
 
 def test_a_notebook_that_cannot_be_read_is_told(work, capsys, monkeypatch):
-    monkeypatch.setattr(exporting, "chapters", lambda: ["ch04_attention"])
-    (work / "ch04_attention.ipynb").write_text("{ this is no notebook")
+    monkeypatch.setattr(exporting, "chapters", lambda: [FOUR])
+    (work / f"{FOUR}.ipynb").write_text("{ this is no notebook")
     assert main(["export", "mine"]) in (None, 0)
-    assert "softmax the course's ch04_attention.ipynb is not a notebook" in " ".join(
+    assert f"softmax the course's {FOUR}.ipynb is not a notebook" in " ".join(
         capsys.readouterr().out.split()
     )
 
 
-def test_the_reference_alone_is_to_be_had(work, capsys):
+def test_the_reference_alone_is_to_be_had_and_written_over_where_asked(work, capsys):
     assert main(["export", "course", "--reference"]) in (None, 0)
-    text = used(work.parent / "here" / "course.py")
-    assert "BEGIN SOLUTION" not in text
-    assert "Yours" not in text
-    assert set(exporting_names()) <= set(text.split('"'))
     assert "the course's own" in capsys.readouterr().out
+    folder = work.parent / "here" / "course"
+    texts, made_of = used(folder)
+    assert "Yours" not in "".join(texts.values())
+    assert set(exporting_names()) <= set(texts["__init__"].split('"'))
+    assert {name.partition(".")[0] for name in made_of} == {"solutions"}
+    (folder / f"{FOUR}.py").write_text("old")
+    (folder / "notes.txt").write_text("precious")
+    assert main(["export", "course", "--reference"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main(["export", "course", "--reference", "--force"]) in (None, 0)
+    assert (folder / f"{FOUR}.py").read_text(encoding="utf-8") == texts[FOUR]
+    assert (folder / "notes.txt").read_text() == "precious"
 
 
 def exporting_names():
@@ -180,126 +222,131 @@ def exporting_names():
     ]
 
 
+# --- what does not work in this company gives way
+
+
+def settled(stem, cells, ask):
+    """Settle a package of one chapter, all of it a learner's but the exercises named None.
+
+    Args:
+        cells: sources, or the names of exercises where they are checked.
+        ask: exercise -> whether it is the learner's.
+    """
+    standings = [Standing(stem, name, yours, "not yet") for name, yours in ask.items()]
+    files = settled_files(standings, {stem: notebook_of(cells, ask)}, {stem: source_notebook(stem)})
+    return files[f"{stem}.py"], {each.exercise: each for each in standings}
+
+
 def test_what_works_only_beside_a_part_that_failed_gives_way():
-    stem = "ch07_layers"
-    own = taken_apart(
-        stem,
-        [SETUP, LAYER_NORM, "class FeedForward(nn.Module):\n    pass", ENCODER_LAYER],
-        ask=("LayerNorm", "FeedForward", "EncoderLayer"),
-    )
-    references = {name: reference_code(name) for name in chapters()}
-    standings = [Standing(stem, name, name != "FeedForward", "") for name in own.asked]
-    text = settled_module(Path("mine.py"), standings, {stem: own}, references)
-    assert [each.yours for each in standings] == [True, False, False]
-    assert "but not beside the parts here" in standings[2].why
-    assert "think" in standings[2].why
-    assert "# Yours, from work/ch07_layers.ipynb.\nclass LayerNorm" in text
+    cells = [
+        SETUP,
+        "LayerNorm",
+        LAYER_NORM,
+        "FeedForward",
+        "class FeedForward(nn.Module):\n    pass",
+    ]
+    cells += ["EncoderLayer", ENCODER_LAYER]
+    ask = {"LayerNorm": True, "FeedForward": False, "EncoderLayer": True}
+    text, standings = settled("ch07_layers", cells, ask)
+    assert [each.yours for each in standings.values()] == [True, False, False]
+    assert "but not beside the parts here" in standings["EncoderLayer"].why
+    assert "think" in standings["EncoderLayer"].why
+    assert "of chapter 7, and nothing like the other" in text
 
 
 def test_what_cannot_be_imported_gives_way_and_nothing_else():
-    stem = "ch07_layers"
+    # in the notebook, `cut` has run beside a feed-forward network that has failed since
     decorated = (
         "def marked(kind):\n    return lambda function: function\n\n"
-        "@marked(FeedForward.kind)\ndef flat(x):\n    return x - x.mean(-1, keepdim=True)"
+        "@marked(FeedForward.kind)\ndef cut(x):\n    return x"
     )
-    layer_norm = LAYER_NORM.replace("x = attend(x)", "x = flat(attend(x))")
-    own = taken_apart(
-        stem,
-        [
-            SETUP,
-            "class FeedForward(nn.Module):\n    kind = 1",
-            decorated,
-            layer_norm,
-            RIGHT_FEED_FORWARD,
-        ],
-        ask=("LayerNorm", "FeedForward"),
+    encoder = ENCODER_LAYER.replace("return self", "return cut(x) + self")
+    cells = [SETUP, "LayerNorm", LAYER_NORM, "FeedForward"]
+    cells += ["class FeedForward(nn.Module):\n    kind = 1", decorated, "EncoderLayer", encoder]
+    ask = {"LayerNorm": True, "FeedForward": False, "EncoderLayer": True}
+    _, standings = settled("ch07_layers", cells, ask)
+    assert [each.yours for each in standings.values()] == [True, False, False]
+    assert "FeedForward' has no attribute 'kind'" in standings["EncoderLayer"].why
+
+
+def test_a_helper_that_a_later_cell_defines_anew_is_named():
+    other = "def attend(x):\n    return 0 * x"
+    feed_forward = RIGHT_FEED_FORWARD.replace("self.linear_2(", "attend(x) + self.linear_2(")
+    cells = [SETUP, "LayerNorm", LAYER_NORM, "FeedForward", f"{other}\n{feed_forward}"]
+    _, standings = settled("ch07_layers", cells, {"LayerNorm": True, "FeedForward": True})
+    assert [each.yours for each in standings.values()] == [False, True]
+    assert (
+        "a later cell of your notebook redefines attend; use another name"
+        in standings["LayerNorm"].why
     )
-    references = {name: reference_code(name) for name in chapters()}
-    standings = [Standing(stem, "LayerNorm", True), Standing(stem, "FeedForward", True)]
-    settled_module(Path("mine.py"), standings, {stem: own}, references)
-    assert [each.yours for each in standings] == [False, True]
-    assert "FeedForward' has no attribute 'kind'" in standings[0].why
 
 
-# --- parts: what a name meant when it was asked
+# --- modules: a chapter's cells in their order, and no more than the exercises need
 
 
-def taken_apart(stem, cells, ask):
-    """Take cells apart as a learner's notebook, all of them written before the exercises are
-    asked.
+def notebook_of(cells, ask):
+    """Return a notebook of a learner's cells, where the name of an exercise makes the next cell its
+    solution, with a check after it.
     """
-    cells = [nbformat.v4.new_code_cell(source) for source in cells]
-    for name in ask:
-        cells.append(nbformat.v4.new_code_cell())
-        cells[-1].metadata = nbformat.from_dict(
-            {"nbgrader": {"grade": True, "grade_id": f"hidden_{name}"}}
-        )
-    return Code.of(
-        stem,
-        f"work/{stem}.ipynb",
-        nbformat.v4.new_notebook(cells=cells),
-        is_yours=lambda cell: True,
-    )
+    notebook, solution = nbformat.v4.new_notebook(), None
+    for source in cells:
+        if source in ask:
+            solution = source
+            continue
+        notebook.cells.append(nbformat.v4.new_code_cell(source, id=f"extra-{len(notebook.cells)}"))
+        if solution:
+            for kind in ("", "check_", "hidden_"):
+                about = {"grade_id": kind + solution, "solution": not kind, "grade": bool(kind)}
+                if kind:
+                    notebook.cells.append(nbformat.v4.new_code_cell(f'check("{solution}")'))
+                notebook.cells[-1].metadata = nbformat.from_dict({"nbgrader": about})
+            solution = None
+    return notebook
 
 
-def collected(*codes, references=()):
-    """Return the Collection of all exercises of some notebooks, and what its text defines when it
-    runs.
+def imported(folder, monkeypatch, **by_stem):
+    """Write a package of chapters, all a learner's, and import it.
+
+    Args:
+        by_stem: sources of cells; an exercise is a name of one letter, its solution the next cell.
+
+    Returns:
+        the package, and the text of its modules.
     """
-    chosen = {name: code for code in codes for name in code.asked}
-    collection = Collection(chosen, {code.stem: code for code in references or codes})
-    text = "\n\n".join([collection.imports(), *(part.text() for part in collection.in_order())])
-    names = {}
-    exec(compile(text, "module", "exec"), names)
-    return collection, text, names
+    ask = {name: stem for stem, cells in by_stem.items() for name in cells if len(name) == 1}
+    notebooks = {stem: notebook_of(cells, ask) for stem, cells in by_stem.items()}
+    standings = [Standing(stem, name, True) for name, stem in ask.items()]
+    made = chapters_of(standings, notebooks, notebooks)
+    files = files_of(made, standings)
+    write_files(folder / "mine", files)
+    monkeypatch.syspath_prepend(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mine"]:
+        monkeypatch.delitem(sys.modules, name)
+    return importlib.import_module("mine"), files
 
 
-def test_equal_names_of_two_chapters_stay_apart_and_equal_helpers_become_one():
-    twice = "def twice(x):\n    return 2 * x"
-    one = taken_apart(
-        "ch04_a", [twice, "def step(x): return x + 1", "def f(x): return step(twice(x))"], ["f"]
-    )
-    two = taken_apart(
-        "ch05_b",
-        [twice, "def step(x): return x + 10", "def g(x, step=step): return step(twice(x))"],
-        ["g"],
-    )
-    _, text, names = collected(one, two)
-    assert (names["f"](1), names["g"](1)) == (3, 12)
-    assert text.count("def twice") == 1
-    assert "def step_ch05(x)" in text
-    assert "def g(x, step=step_ch05): return step(twice(x))" in text
+def test_equal_names_of_two_chapters_stay_apart(tmp_path, monkeypatch):
+    one = ["def step(x): return x + 1", "f", "def f(x): return step(x)"]
+    two = ["def step(x): return x + 10", "g", "def g(x, step=step): return step(x)"]
+    mine, _ = imported(tmp_path, monkeypatch, **{FOUR: one, FIVE: two})
+    assert (mine.f(1), mine.g(1)) == (2, 11)
 
 
-def test_equal_helpers_that_call_different_ones_stay_apart():
-    through = "def through(x): return step(x)"
-    one = taken_apart(
-        "ch04_a", ["def step(x): return x + 1", through, "def f(x): return through(x)"], ["f"]
-    )
-    two = taken_apart(
-        "ch05_b", ["def step(x): return x + 10", through, "def g(x): return through(x)"], ["g"]
-    )
-    _, _, names = collected(one, two)
-    assert (names["f"](1), names["g"](1)) == (2, 11)
+def test_what_is_used_at_once_is_what_it_was_then(tmp_path, monkeypatch):
+    cells = ["base = 1", "def h(x=base): return x", "base = 2", "f", "def f(): return h(), base"]
+    mine, _ = imported(tmp_path, monkeypatch, **{FOUR: cells})
+    assert mine.f() == (1, 2)
 
 
-def test_what_is_used_at_once_is_what_it_was_then():
-    cells = ["base = 1", "def h(x=base): return x", "base = 2", "def f(): return h(), base"]
-    _, _, names = collected(taken_apart("ch04_a", cells, ["f"]))
-    assert names["f"]() == (1, 2)
+def test_an_exercise_stays_what_it_was_when_it_was_checked(tmp_path, monkeypatch):
+    play = ["def f(): return 2", "f.name = 'played with'", "h = 3"]
+    cells = ["h = 1", "f", "def f(): return h", *play, "g", "def g(): return f()"]
+    mine, files = imported(tmp_path, monkeypatch, **{FOUR: cells})
+    assert (mine.f(), mine.g()) == (1, 1)
+    assert "played with" not in files[f"{FOUR}.py"]
 
 
-def test_a_helper_is_what_it_was_when_the_exercise_was_asked():
-    code = taken_apart("ch04_a", ["def h(): return 1", "def f(): return h()"], ["f"])
-    later = taken_apart("ch04_a", ["def h(): return 2", "def g(): return h()"], ["g"])
-    at = len(code.statements)
-    code.statements += later.statements
-    code.asked["g"] = at + later.asked["g"]
-    _, _, names = collected(code)
-    assert (names["f"](), names["g"]()) == (1, 2)
-
-
-def test_what_changes_a_part_comes_with_it():
+def test_what_changes_a_helper_comes_with_it(tmp_path, monkeypatch):
     cells = [
         "class A:\n    pass",
         "def name(self): return 'mine'",
@@ -311,107 +358,105 @@ def test_what_changes_a_part_comes_with_it():
         "count = 1",
         "count += 1",
         "A = (lambda c: c)(A)",
+        "if count: limit = 5",
+        "f",
+        "def f(): return A().name(), A.size, table, count, limit",
     ]
-    _, _, names = collected(
-        taken_apart(
-            "ch04_a", [*cells, "def f(): return A().name(), A.size, table, count"], ["f", "A"]
-        )
-    )
-    assert names["f"]() == ("mine", 3, {"x": 1, "y": 1}, 2)
+    mine, _ = imported(tmp_path, monkeypatch, **{FOUR: cells})
+    assert mine.f() == ("mine", 3, {"x": 1, "y": 1}, 2, 5)
 
 
-def test_a_part_stands_after_what_it_needs_to_run():
+def test_what_no_exercise_needs_is_left_out(tmp_path, monkeypatch, capsys):
     cells = [
-        "def f(): return B().g()",
-        "def base(): return object",
-        "class A(base()): pass",
-        "class B(A):\n    def g(self): return f",
+        "import math, json\nfrom autograder import check\nprint('hello')",
+        "for step in range(3):\n    print(step)",
+        "math.pi\nscratch = math.tau\nnumbers = [step for step in range(3)]",
+        "f",
+        "def f(step):\n    scratch = step * math.pi\n    return scratch\n\nprint(f(1))\ncheck('f')",
+        "this is no Python",
+        "1 / 0",
     ]
-    _, _, names = collected(taken_apart("ch04_a", cells, ["f"]))
-    assert names["f"]() is names["f"]
-
-
-def test_what_comes_from_earlier_chapters_is_the_modules_own():
-    reference = taken_apart(
-        "ch05_x", ["def shared(): return 'course'", "def f(): return 'course'"], ["f"]
+    mine, files = imported(tmp_path, monkeypatch, **{FOUR: cells})
+    assert mine.f(0) == 0
+    assert capsys.readouterr().out == ""
+    assert files[f"{FOUR}.py"].split('"""')[-1].split() == (
+        [
+            "import",
+            "math",
+            "def",
+            "f(step):",
+            "scratch",
+            "=",
+            "step",
+            "*",
+            "math.pi",
+            "return",
+            "scratch",
+        ]
     )
-    own = taken_apart("ch05_x", ["def f(): return 'mine'"], ["f"])
-    cells = [
-        "from solutions.ch05_x import f as first, shared\nimport torch.nn, torch",
-        "def g(): return first(), shared(), torch.nn",
+
+
+def test_earlier_chapters_are_the_packages_own(tmp_path, monkeypatch):
+    one = ["f", "def f(): return 'mine'", "h", "def h(): return 'mine, too'"]
+    two = [
+        f"from solutions.{FOUR} import f as first, softmax\nimport torch.nn, torch",
+        f"from solutions.{FOUR} import *",
+        "g",
+        "def g(): return first(), h(), softmax.__module__, torch.nn, scaled_dot_product_attention",
     ]
-    last = taken_apart("ch06_y", cells, ["g"])
-    _, text, names = collected(own, last, references=(reference, last))
-    assert names["g"]()[:2] == ("mine", "course")
-    assert "solutions" not in text
+    mine, _ = imported(tmp_path, monkeypatch, **{FOUR: one, FIVE: two})
+    assert mine.g()[:3] == ("mine", "mine, too", f"solutions.{FOUR}")
 
 
-def test_a_helper_that_hides_what_python_has_hides_it_for_nobody_else():
-    one = taken_apart("ch04_a", ["def sum(xs): return -1", "def f(xs): return sum(xs)"], ["f"])
-    two = taken_apart("ch05_b", ["def g(xs): return sum(xs)"], ["g"])
-    _, _, names = collected(one, two)
-    assert (names["f"]([1, 2]), names["g"]([1, 2])) == (-1, 3)
+def test_a_helper_hides_a_name_for_its_own_chapter_alone(tmp_path, monkeypatch):
+    one = ["def sum(xs): return -1", "f", "def f(xs): return sum(xs)"]
+    two = [
+        f"from solutions.{FOUR} import f",
+        "def f(xs): return 'of chapter 5'",
+        "g",
+        "def g(xs): return sum(xs), f(xs)",
+    ]
+    mine, _ = imported(tmp_path, monkeypatch, **{FOUR: one, FIVE: two})
+    assert (mine.f([1, 2]), mine.g([1, 2])) == (-1, (3, "of chapter 5"))
+
+
+def test_an_import_from_the_future_comes_first(tmp_path, monkeypatch):
+    cells = [
+        "import math",
+        "f",
+        "from __future__ import annotations\ndef f(x: Any) -> int: return 1",
+    ]
+    mine, _ = imported(tmp_path, monkeypatch, **{FOUR: cells})
+    assert mine.f.__annotations__ == {"x": "Any", "return": "int"}
 
 
 def test_names_that_nothing_defines_are_known():
-    code = taken_apart(
-        "ch04_a", ["def h(x): return display(x)", "def f(x): return h(x) + ghost"], ["f"]
+    cells = ["def h(x): return display(x)", "f", "def f(x): return h(x) + ghost", "ghost = 1"]
+    standings = [Standing(FOUR, "f", True)]
+    notebooks = {FOUR: notebook_of(cells, ["f"])}
+    chapter = chapters_of(standings, notebooks, notebooks)[FOUR]
+    assert chapter.needs("f").missing == {"display", "ghost"}
+
+
+def test_a_part_of_the_courses_takes_the_place_of_all_that_bears_its_name():
+    cells = [
+        f"from solutions.{FOUR} import softmax",
+        "softmax",
+        "def helper(): return 1\n\ndef softmax(x): raise NotImplementedError",
+        "attention_scores",
+        "def attention_scores(query, key): return helper()",
+    ]
+    ask = {"softmax": False, "attention_scores": True}
+    standings = [Standing(FOUR, name, yours, "not yet") for name, yours in ask.items()]
+    chapter = chapters_of(
+        standings, {FOUR: notebook_of(cells, ask)}, {FOUR: source_notebook(FOUR)}
+    )[FOUR]
+    assert chapter.text().endswith(
+        "def helper(): return 1\n\n\n"
+        f"# The course's softmax: not yet\nfrom solutions.{FOUR} import softmax\n\n\n"
+        "def attention_scores(query, key): return helper()\n"
     )
-    collection, _, _ = collected(code)
-    assert set().union(*(part.missing for part in collection.exercise("f").helpers())) == {
-        "display",
-        "ghost",
-    }
-
-
-@pytest.mark.parametrize(
-    ("source", "uses"),
-    [
-        ("def f(x, y=a): return [b for c in x if c for d in e(c)]", {"a", "b", "e"}),
-        (
-            "class C(a):\n    b = c\n    def f(self): return b, super().f(C)",
-            {"a", "c", "b", "super"},
-        ),
-        ("f = lambda x: (x, y)", {"y"}),
-        ("def f():\n    def g(): nonlocal x; x = y\n    x = 1", {"y"}),
-        ("def f():\n    global x\n    x = 1", {"x"}),
-        ("def f():\n    if (n := m): return [k := n for _ in ()], k", {"m"}),
-        ("def f():\n    try: pass\n    except E as e: return e\n    import os; return os", {"E"}),
-        ("def f(v):\n    match v:\n        case [x, *r] | {'k': x, **r}: return x, r, z", {"z"}),
-        ("@d\ndef f(x: t) -> u: return f'{x} {w!r:{v}}'", {"d", "t", "u", "w", "v"}),
-    ],
-)
-def test_used_names_are_those_of_the_module(source, uses):
-    names = global_names(ast.parse(source))
-    assert names.uses - names.binds == uses
-
-
-@pytest.mark.parametrize(
-    ("source", "right"),
-    [
-        ("def h(x, h2=h): return x.h(h=h)  # h", "def N(x, h2=N): return x.h(h=N)  # h"),
-        ("def f(h): return h", "def f(h): return h"),
-        ("x = 'à' + h(1)", "x = 'à' + N(1)"),
-        ("class h(h):\n    h = 1", "class N(N):\n    h = 1"),
-        ("def f():\n    return [h for h in h]", "def f():\n    return [h for h in N]"),
-        ("async  def  h(): pass", "async  def  N(): pass"),
-    ],
-)
-def test_renaming_changes_the_modules_name_and_nothing_else(source, right):
-    assert renamed(source, {"h": "N"}) == right
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f():\n    global h\n    h = 1",
-        "x = f'{h} {h:>{h}}'",
-        "try:\n    import h\nexcept E: h = 1",
-    ],
-)
-def test_renaming_is_right_where_the_text_cannot_be_edited(source):
-    names = global_names(ast.parse(renamed(source, {"h": "N"})))
-    assert (names.uses | names.binds) & {"h", "N"} == {"N"}
+    assert chapter.text().count("def softmax") == 0
 
 
 SETUP = (
