@@ -28,7 +28,7 @@ def check(exercise, hidden=False):
 
     Args:
         exercise: the function's name, as in the notebook.
-        hidden: True only stands for the cases that are run when you hand in; nothing is run now.
+        hidden: True marks the cases that are run when you hand in; nothing is run now.
 
     Prints one green line if all is well, otherwise what to look at first. `check("softmax").inputs`
     then holds the arguments of the case that failed, to try in a cell of your own.
@@ -37,17 +37,11 @@ def check(exercise, hidden=False):
         return None if "NBGRADER_VALIDATING" in os.environ else Outcome(HIDDEN_NOTE)
     namespace = currentframe().f_back.f_globals
     exercises = read_all_exercises()
-    if exercise not in exercises:
-        known = ", ".join(exercises) or "none, until `make notebooks` has run"
-        print(f"{RED}✗ there is no exercise {exercise!r}; there are: {known}.{PLAIN}")
+    if missing := what_is_missing(exercise, exercises, namespace):
+        print(f"{RED}✗ {missing}{PLAIN}")
         return Outcome("")
-    if exercise not in namespace:
-        print(
-            f"{RED}✗ {exercise} is not defined yet: run the cell above that defines it, then this"
-            f" one again.{PLAIN}"
-        )
-        return Outcome("")
-    verdicts = verdicts_on(exercises[exercise], namespace)
+    prepared = exercises[exercise]
+    verdicts = verdicts_on(prepared, namespace)
     if all(verdict.passed for verdict in verdicts):
         print(f"{GREEN}✓ {exercise}: all {len(verdicts)} cases pass.{PLAIN}")
         return None
@@ -55,9 +49,27 @@ def check(exercise, hidden=False):
         name for name in names_used_by(namespace[exercise]) if fails(name, exercises, namespace)
     ]
     if suspects:
-        verdicts = verdicts_on(exercises[exercise], namespace, suspects)
+        verdicts = verdicts_on(prepared, namespace, suspects)
+    return show_first_failure(prepared, verdicts)
+
+
+def what_is_missing(exercise, exercises, namespace):
+    """Return why an exercise cannot be checked, as a sentence, or None."""
+    if exercise not in exercises:
+        known = ", ".join(exercises) or "none, until `make notebooks` has run"
+        return f"there is no exercise {exercise!r}; there are: {known}."
+    if exercise not in namespace:
+        return (
+            f"{exercise} is not defined yet: run the cell above that defines it, then this one"
+            " again."
+        )
+    return None
+
+
+def show_first_failure(prepared, verdicts):
+    """Print what to look at first; return the Outcome with the inputs of that case."""
     first, case = next(
-        pair for pair in zip(verdicts, exercises[exercise].cases, strict=True) if not pair[0].passed
+        pair for pair in zip(verdicts, prepared.cases, strict=True) if not pair[0].passed
     )
     message = textwrap.fill(
         first.message, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
@@ -65,36 +77,34 @@ def check(exercise, hidden=False):
     print(f"{RED}✗ {first.title}{PLAIN}\n{message}")
     count = sum(verdict.passed for verdict in verdicts)
     remark = (
-        f'{count} of {len(verdicts)} cases pass. check("{exercise}").inputs holds the arguments of'
-        " the case above."
+        f'{count} of {len(verdicts)} cases pass. check("{prepared.name}").inputs holds the'
+        " arguments of the case above."
     )
     return Outcome(remark, with_stand_ins(live(decode(encode(case.inputs)))))
 
 
 def verdicts_on(prepared, namespace, suspects=()):
-    """Run an exercise's cases on the function in a notebook."""
-    observations = []
+    """Run an exercise's cases on the function in a notebook; none after one that did not finish."""
+    observations, stopped = [], False
     for case in prepared.cases:
-        observations.append(
-            {
-                "unfit": (
-                    f"did not finish within {CASE_SECONDS} s and was stopped; is there a loop that"
-                    " never ends?"
-                )
-            }
-        )
-        for name in modules_for(case.inputs):
-            importlib.import_module(name)
-        with time_limit(CASE_SECONDS):
-            observations[-1] = observe(
-                case.probe, namespace[prepared.name], decode(encode(case.inputs))
-            )
-        if "did not finish" in observations[-1].get("unfit", ""):
-            observations += [
-                {"unfit": "was not tried again, because it did not finish before"}
-            ] * len(prepared.cases)
-            break
-    return judge(prepared, observations[: len(prepared.cases)], suspects)
+        if stopped:
+            seen = {"unfit": "was not tried again, because it did not finish before"}
+        else:
+            seen = observed_in_time(case, namespace[prepared.name])
+            stopped = "did not finish" in seen.get("unfit", "")
+        observations.append(seen)
+    return judge(prepared, observations, suspects)
+
+
+def observed_in_time(case, implementation):
+    """Return what is observed of a function in a case; that it was stopped, if it takes too long."""
+    for name in modules_for(case.inputs):
+        importlib.import_module(name)
+    reason = f"did not finish within {CASE_SECONDS} s and was stopped; is there a loop that"
+    seen = {"unfit": f"{reason} never ends?"}
+    with time_limit(CASE_SECONDS):
+        seen = observe(case.probe, implementation, decode(encode(case.inputs)))
+    return seen
 
 
 def fails(name, exercises, namespace):
