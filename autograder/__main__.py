@@ -38,7 +38,12 @@ def main(arguments=None):
     bench.add_argument("--count", type=int, help="submissions that both grade")
     bench.add_argument("--repeats", type=int, help="runs of each")
     bench.add_argument("--growth", type=int, nargs="*", help="class sizes, to see how ours grows")
-    commands.add_parser("demo", help="notebooks, book, and a sample class graded")
+    demo = commands.add_parser(
+        "demo", help="notebooks, book, a sample class graded, a translator trained"
+    )
+    demo.add_argument(
+        "--minutes", type=float, help="end the translator's training then, even if it is not done"
+    )
     options = parser.parse_args(arguments)
     try:
         return run(options) or 0
@@ -159,7 +164,7 @@ def run(options):
         case "demo":
             from autograder.tools.demo import demo
 
-            demo()
+            demo(options.minutes)
 
 
 if __name__ == "__main__":

@@ -21,15 +21,22 @@ SENTENCE = "your cat is a lovely cat"
 BIN = Path(sys.executable).parent
 
 
-def demo():
+def demo(minutes=None):
     """Release the notebooks, build the book, grade the sample class, train a translator, and say
     where everything lies.
+
+    Args:
+        minutes: after which the translator's training ends, even if it is not done; None for a
+            training that takes as long as it needs.
+
+    Raises:
+        CourseError: if one of these fails.
     """
     started = time.monotonic()
     step(1, "Notebooks from solutions/")
     for stem in chapters():
         print(f"      {release(stem).relative_to(ROOT)}", flush=True)
-    step(2, "The book (a minute or two)")
+    step(2, "The book: three to six minutes on two cores, most of it for the code of its pages")
     shutil.rmtree(
         BUILD / ".jupyter_cache", ignore_errors=True
     )  # it would not notice changes in what the pages import
@@ -43,8 +50,10 @@ def demo():
     step(4, "python -m autograder grade")
     command = [sys.executable, "-m", "autograder", "grade", SAMPLE / "submitted", "--into", SAMPLE]
     run([*command, *sandbox_options()], show=r"(\d+/\d+) \[")
-    step(5, "A translator, trained from nothing (two or three minutes)")
-    train_translator()
+    step(
+        5, "A translator, trained from nothing: two minutes, or longer where others use the machine"
+    )
+    train_translator(minutes)
     step(6, "The table of the class; below it, where the report and the pages for learners are")
     print(f"\n{table(sample_rows())}\n")
     book, feedback = (
@@ -64,39 +73,25 @@ def demo():
     print("Next: `make lab` opens your own copies of the notebooks, `make grade` grades them.")
 
 
-def train_translator():
+def train_translator(minutes=None):
     """Train the small translator on the course's corpus, say how good it has become, and translate
     one sentence.
+
+    Args:
+        minutes: see `demo`.
     """
     folder = BUILD / "translator"
     shutil.rmtree(folder, ignore_errors=True)
     translator = [sys.executable, "-m", "solutions.translator"]
-    run(
-        [*translator, "train", "--into", folder],
-        show=r"\b(\d0%)\||^(\w+: [\d.]+% of \d+ exactly right)",
-    )
+    limit = [] if minutes is None else ["--minutes", str(minutes)]
+    run([*translator, "train", "--into", folder, *limit])
     said = [*translator, "translate", "--from", folder, SENTENCE]
-    print(
-        f"      {SENTENCE}  -> "
-        f" {subprocess.run(said, cwd=ROOT, capture_output=True, text=True).stdout.strip()}"
-    )
+    translation = subprocess.run(said, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    print(f"      {SENTENCE}  ->  {translation}")
     page = BUILD / "html" / "_static" / "translator-model"
-    run(
-        [
-            sys.executable,
-            "-m",
-            "solutions.translator.export_onnx",
-            "--from",
-            folder,
-            "--into",
-            page,
-        ],
-        show=r"^translator: .*",
-    )
-    print(
-        "      It runs in the book's first page, too: `make book` and any later build take it"
-        " along."
-    )
+    export = [sys.executable, "-m", "solutions.translator.export_onnx"]
+    run([*export, "--from", folder, "--into", page], show=r"^translator: .*")
+    print("      The book's first page has it, too, and so has every book built from now on.")
 
 
 def sandbox_options():
@@ -129,34 +124,35 @@ def step(number, title):
     print(f"\n[{number}/6] {title}", flush=True)
 
 
-def run(command, show):
-    """Run a command from the root, showing the parts of its output that match; if it fails, show
-    the rest.
+def run(command, show=None):
+    """Run a command from the root.
+
+    Args:
+        show: which parts of its output to show, as a regular expression; None for all of it, bars
+            that move included. If the command fails, the end of the rest is shown as well.
 
     Raises:
         CourseError: if the command fails.
     """
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    hidden = {} if show is None else {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **hidden)
+    lines = [] if show is None else shown_lines(process.stdout, show)
+    if process.wait():
+        print("".join(lines[-40:]), file=sys.stderr)
+        raise CourseError(
+            f"{Path(command[0]).name} {command[1]} failed; the end of its output is above"
+        )
+
+
+def shown_lines(output, show):
+    """Show the parts of each line that match, unless they were just shown; return all lines."""
     lines, shown = [], None
-    for line in process.stdout:
+    for line in output:
         lines.append(line)
         matches = re.findall(show, line)
         if matches and matches[-1] != shown:
             shown = matches[-1]
-            print(
-                f"      {' '.join(filter(None, shown)) if isinstance(shown, tuple) else shown}",
-                flush=True,
-            )
-    if process.wait():
-        print("".join(lines[-40:]), file=sys.stderr)
-        raise CourseError(
-            f"{Path(command[0]).name} {command[1]} failed; the end of its output stands above"
-        )
+            text = " ".join(filter(None, shown)) if isinstance(shown, tuple) else shown
+            print(f"      {text}", flush=True)
+    return lines

@@ -85,7 +85,11 @@ def add_training(command):
         help="a package or file with a class Transformer of your own; see `python -m autograder"
         " export`",
     )
-    command.add_argument("--threads", type=int, help="of this process; as many as cores by default")
+    command.add_argument(
+        "--threads",
+        type=int,
+        help="of this process; by default: small 1, captions as many as there are cores",
+    )
     for field in (*dataclasses.fields(Shape), *dataclasses.fields(Settings)):
         values = (f"{name} {each.get(field.name, field.default)}" for name, each in PRESETS.items())
         command.add_argument(
@@ -160,8 +164,8 @@ def train(options):
     chosen = with_preset(options.preset or default, given)
     shape, settings = (chosen_from(chosen, kind) for kind in (Shape, Settings))
     settings = dataclasses.replace(settings, precision=known_precision(settings.precision))
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    if "threads" in chosen:
+        torch.set_num_threads(chosen["threads"])
     keep_memory()
     team = Team()
     say = partial(print, file=sys.stderr) if team.is_first else lambda text: None
@@ -181,13 +185,16 @@ def train(options):
     parameters = sum(parameter.numel() for parameter in training.model.parameters())
     say(
         f"{len(pairs):,} pairs, {parameters:,} parameters, {training.device},"
-        f" {torch.get_num_threads()} threads, {length_of(settings)}: {options.folder}"
+        f" {torch.get_num_threads()} threads: {options.folder}"
     )
     loss = training.run()
     team.close()
-    say(f"{training.step_number:,} steps in {training.seconds:.0f} s; validation loss {loss:.4f}")
+    all_steps = f" of {settings.steps:,}" if settings.steps else ""
+    say(
+        f"{training.step_number:,}{all_steps} steps in {training.seconds:.0f} s; validation loss"
+        f" {loss:.4f}"
+    )
     if team.is_first and not options.source:
-        say("Exactly right, of sentences that it never saw:")
         print(splits.report(FinishedRun(options.folder)))
 
 
@@ -195,13 +202,6 @@ def chosen_from(chosen, kind):
     """Return a Shape or Settings of what was chosen, and of its own defaults."""
     names = [field.name for field in dataclasses.fields(kind)]
     return kind(**{name: chosen[name] for name in names if name in chosen})
-
-
-def length_of(settings):
-    """Say how long a training will be."""
-    steps = f"{settings.steps:,} steps" if settings.steps else ""
-    minutes = f"{settings.minutes:g} minutes" if settings.minutes else ""
-    return " or ".join(filter(None, (steps, minutes))) or "no end"
 
 
 def keep_memory():
