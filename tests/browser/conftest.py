@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import os
 import re
 import subprocess
 import sys
@@ -34,7 +35,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def book_folder(tmp_path_factory, worker_id):
-    """The built HTML, from clean, once for all workers; a warning fails the build."""
+    """The built HTML, from clean, once for all workers; a warning fails the build. Where the variable
+    BOOK names a folder, such as one of `make page`, that one is taken as it is.
+    """
+    if built := os.environ.get("BOOK"):
+        return Path(built)
     folder = tmp_path_factory.getbasetemp()
     if worker_id != "master":
         folder = folder.parent  # which the workers share
