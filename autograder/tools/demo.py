@@ -42,7 +42,7 @@ def demo(minutes=None):
     )  # it would not notice changes in what the pages import
     run(
         [BIN / "jupyter-book", "build", "--all", "-W", "--keep-going", "."],
-        show=r"(executing pages|reading sources|writing output)\.\.\. \[ *(\d+)%\]",
+        show=r"(executing pages|reading sources|writing output)\.\.\. (?:\x1b\[[\d;]*m)?\[ *(\d+)%\]",
     )
     step(3, f"A sample class of {len(LEARNERS)} hands in {STEM}")
     shutil.rmtree(SAMPLE, ignore_errors=True)
