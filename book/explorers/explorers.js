@@ -1,5 +1,6 @@
-// Brings the explorers of a published page to life. Each explorer's script has registered a render function under its name;
-// here it gets an element to draw in and a model that holds its state, the part that a kernel plays in a notebook.
+// Brings the explorers of a published page to life. Each explorer's script has registered a render
+// function under its name; here it gets an element to draw in and a model that holds its state, the
+// part that a kernel plays in a notebook.
 
 class PageModel {
   constructor(state) {

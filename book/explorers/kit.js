@@ -47,7 +47,8 @@ globalThis.explorerKit ??= (() => {
 
   // A horizontal line of a plot, with what it means on its left.
   function level(parent, { from, to, at, gap = 8, ...attributes }, text) {
-    draw(parent, "line", { x1: from, x2: to, y1: at, y2: at, class: "explorer-grid", ...attributes });
+    const line = { x1: from, x2: to, y1: at, y2: at, class: "explorer-grid", ...attributes };
+    draw(parent, "line", line);
     draw(parent, "text", { x: from - gap, y: at + 6, "text-anchor": "end" }, text);
   }
 
@@ -85,7 +86,8 @@ globalThis.explorerKit ??= (() => {
     const choices = options.map((option, i) => html("option", { value: i }, option));
     const onchange = () => moved(Number(input.value));
     const input = html("select", { class: "explorer-button", onchange }, ...choices);
-    return { input, field: html("label", { class: "explorer-field" }, html("span", {}, text), input) };
+    const field = html("label", { class: "explorer-field" }, html("span", {}, text), input);
+    return { input, field };
   }
 
   function checkbox(text, moved) {
@@ -110,7 +112,8 @@ globalThis.explorerKit ??= (() => {
     return { inputs, all };
   }
 
-  // Two buttons that go a step back or on. A disabled button would lose the keyboard: the other has it.
+  // Two buttons that go a step back or on. A disabled button would lose the keyboard: the other has
+  // it.
   function stepper(onward, go) {
     const back = button("Back", () => move(-1));
     const next = button(onward, () => move(1));
@@ -166,8 +169,9 @@ globalThis.explorerKit ??= (() => {
   const said = (texts, ...parts) => texts
     .flatMap((text, i) => [text.replace(/\s*\n\s*/g, " "), parts[i] ?? ""]).flat(Infinity);
 
-  // What an explorer says: a sentence to see, and the same for screen readers. They can read it from
-  // the start, but hear of changes only when the reader has done something, and when the hand rests.
+  // What an explorer says: a sentence to see, and the same for screen readers. They can read it
+  // from the start, but hear of changes only when the reader has done something, and when the hand
+  // rests.
   function speaker(el) {
     const verdict = html("div", { class: "explorer-verdict", "aria-hidden": "true" });
     const spoken = html("p", { class: "explorer-spoken" });
@@ -187,7 +191,8 @@ globalThis.explorerKit ??= (() => {
     return { verdict, spoken, say, stop: () => { clearTimeout(timer); stop(); } };
   }
 
-  // Calls `begin` when the reader first does something in `el`; returns the function that ends this.
+  // Calls `begin` when the reader first does something in `el`; returns the function that ends
+  // this.
   function whenUsed(el, begin) {
     const end = () => ACTS.forEach((act) => el.removeEventListener(act, used, true));
     function used() {
@@ -199,9 +204,10 @@ globalThis.explorerKit ??= (() => {
   }
 
   // Registers an explorer under its name.
-  //   start: its state, where neither page nor notebook gives another; `moved` names what else changes.
-  //   build({ model, el, choose, redraw, verdict, say }): draws what stays. It returns `children`, and
-  //     `update(now, answer)`, which draws what changes: `now` is the state, and `answer`, in a
+  //   start: its state where neither page nor notebook gives another; `moved` names what else
+  //     changes.
+  //   build({ model, el, choose, redraw, verdict, say }): draws what stays. It returns `children`,
+  //     and `update(now, answer)`, which draws what changes: `now` is the state, and `answer`, in a
   //     notebook, what the learner's function made of `answer.inputs`.
   //   Whatever else is given can be asked for by its name: `compute`, and `outcome` for notebooks.
   function mount(name, { start = {}, moved = [], build, ...others }) {

@@ -8,8 +8,8 @@ const PATIENCE = 500; // milliseconds until a missing answer is mentioned
 const weightsDiffer = "Your weights differ from the formula’s, first";
 const weightsAgree = "Your weights agree with the formula’s.";
 
-// For each explorer the numbers that are compared, in this order, and how a first difference is told
-// from its place.
+// For each explorer the numbers that are compared, in this order, and how a first difference is
+// told from its place.
 const TOLD = {
   attention: {
     scores: ([key], { words }) =>
@@ -19,7 +19,8 @@ const TOLD = {
   },
   positions: {
     first: ([column], { position }) =>
-      `Your encoding of position ${position} differs from the formula’s, first in column ${column}.`,
+      `Your encoding of position ${position} differs from the formula’s, first in column ` +
+      `${column}.`,
     second: ([column], { position, offset }) => TOLD.positions.first([column],
       { position: position + offset }),
     curve: () =>
@@ -32,7 +33,8 @@ const TOLD = {
   },
   masking: {
     mask: (place, { words, preset }) =>
-      said`Your mask “${preset}” differs from the book’s, first at ${cell("query", "key", place, words)}.`,
+      said`Your mask “${preset}” differs from the book’s, first at
+        ${cell("query", "key", place, words)}.`,
     weights: (place, { words }) => said`${weightsDiffer} at ${cell("query", "key", place, words)}.`,
     gradients: (place, { words }) => said`${weightsAgree} Your gradients do not, first at
       ${cell("output", "input", place, words)}.`,
@@ -60,8 +62,8 @@ const TOLD = {
       if (step === 0) return "Your search does not begin with <bos> alone, once.";
       return `What your search keeps alive differs from the book’s, first after step ${step}.`;
     },
-    score: () => "Your search keeps alive what the book’s does. What it returns is not the sentence " +
-      "with the highest score.",
+    score: () => "Your search keeps alive what the book’s does. What it returns is not the " +
+      "sentence with the highest score.",
   },
   decoding: {
     chosen: ([step]) =>
@@ -103,8 +105,8 @@ function driven(name) {
     const remark = html("p", { class: "explorer-remark" });
     const stopWaiting = whenUsed(el, () => remark.setAttribute("role", "status"));
     el.classList.add("explorer");
-    // JupyterLab takes the arrow keys from a slider, unless the very element that has the focus asks
-    // it not to.
+    // JupyterLab takes the arrow keys from a slider, unless the very element that has the focus
+    // asks it not to.
     const keepKeys = (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true");
     el.addEventListener("focusin", keepKeys);
     el.append(remark);

@@ -76,7 +76,7 @@ def test_the_last_look_has_the_sentence_of_the_course(chapter):
         "✓",
         "right",
     ]
-    assert written.locator(".training-wrong").count() == 0
+    assert written.locator(".explorer-wrong").count() == 0
     assert slider.get_attribute("aria-valuetext").startswith("step 500, loss 0.")
     spoken = chapter.locator(".training [aria-live]")
     spoken.get_by_text("Step 500").wait_for(state="attached")
@@ -89,7 +89,7 @@ def test_the_keyboard_goes_back_and_forth(chapter):
     places = []
     for key in ("Home", "ArrowRight", "ArrowRight", "ArrowLeft"):
         slider.press(key)
-        places.append(chapter.locator(".training-number").inner_text())
+        places.append(chapter.locator(".training .explorer-number").inner_text())
     assert places == ["25", "50", "75", "50"]
     heights = []
     for key in ("Home", "End"):
@@ -101,16 +101,6 @@ def test_the_keyboard_goes_back_and_forth(chapter):
 def test_the_page_ends_with_the_promise(chapter):
     last = chapter.locator(".cell_output").last
     assert last.inner_text().strip() == "il tuo gatto è un gatto adorabile"
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_cut_off(chapter, width):
-    chapter.set_viewport_size({"width": width, "height": 844})
-    explorer = chapter.locator(".explorer[data-explorer=training]")
-    for step in ("Home", "End"):
-        step_of(chapter).press(step)
-        assert explorer.evaluate("element => element.scrollWidth <= element.clientWidth")
-    assert step_of(chapter).bounding_box()["height"] >= 43.9
 
 
 @pytest.fixture
@@ -224,9 +214,9 @@ def test_keys_walk_through_a_search(chapter, beam):
         boxes.append(beam.locator(".beam-box").count())
     assert boxes == [1 + 3 * step for step in range(1, steps + 1)]
     assert button.is_disabled()
-    assert "wins" in beam.locator(".beam-verdict").inner_text()
+    assert "wins" in beam.locator(".explorer-verdict").inner_text()
     assert beam.locator(".beam-ended-list .beam-won").count() == 1
-    said = beam.locator(".beam-verdict").inner_text()
+    said = beam.locator(".explorer-verdict").inner_text()
     beam.locator("[aria-live]").get_by_text(said).wait_for(state="attached")
     chapter.keyboard.press("Enter")  # the focus has moved on to the other button
     assert beam.locator(".beam-won").count() == 0
@@ -272,5 +262,3 @@ def test_no_tree_is_cut_off(chapter, beam, width):
             return before.findLast((each) => each.matches(".beam-box, .beam-end")).getBBox().width - text.getBBox().width;
         }"""
         assert min(text.evaluate(room) for text in beam.locator(".beam-node text").all()) > 0
-    for control in beam.locator("input, select, button").all():
-        assert control.bounding_box()["height"] >= 43.9

@@ -22,6 +22,7 @@ from book.explorers import (
     explore_positions,
     script,
 )
+from book.widgets.scripts import FOLDER
 from solutions.ch01_embeddings import embed, encode, one_hot
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch03_bottleneck import additive_attention
@@ -134,7 +135,7 @@ def test_attention_shows_what_the_right_function_returns(opened):
     output, weights = scaled_dot_product_attention(query, *plane(widget))
     assert np.allclose(weights_shown(page), weights[0], atol=6e-4)
     x, y = (f"{number:.2f}".replace("-", "−") for number in output[0])
-    assert f"Output: ({x}, {y})" in page.locator(".attention-verdict").inner_text()
+    assert f"Output: ({x}, {y})" in page.locator(".explorer-verdict").inner_text()
     assert remark(page) == "Shown is what your scaled_dot_product_attention returns."
     assert page.errors_seen == []
 
@@ -194,8 +195,8 @@ def test_an_error_is_said_as_text_and_hides_the_results_until_the_function_answe
     for results in (
         ".attention-table",
         ".attention-values",
-        ".attention-verdict",
-        ".attention-spoken",
+        ".explorer-verdict",
+        ".explorer-spoken",
     ):
         assert not page.locator(results).is_visible()
     assert page.get_by_label("Direction of the query").is_visible()
@@ -247,7 +248,7 @@ def test_positions(opened):
     settled(page)
     encoding = sinusoidal_encoding(48, 16)
     assert f"{encoding[40] @ encoding[47] / 8:.3f}" in page.locator(
-        ".positions-verdict"
+        ".explorer-verdict"
     ).inner_text().replace("−", "-")
     hands = page.locator(".positions-hand.positions-second")
     tips = [[float(hand.get_attribute(name)) for name in ("x2", "y2")] for hand in hands.all()]
@@ -328,7 +329,7 @@ def test_masks(opened):
     settled(page)
     assert page.calls[-1]["mask"][1] == [True, True, True, False, False]
     assert page.calls[-1]["preset"] == "own"
-    assert "Rows that do not sum to 1" not in page.locator(".masking-verdict").inner_text()
+    assert "Rows that do not sum to 1" not in page.locator(".explorer-verdict").inner_text()
     weights = np.array(page.evaluate("model.get('computed').numbers.weights"))
     shown = page.locator(".masking-weights tbody td:not(.masking-sum)").all_text_contents()
     assert np.allclose(
@@ -367,7 +368,7 @@ def test_masks_of_wrong_functions(opened):
     assert "Your weights differ from the formula’s, first at query “gatto”, key “gatto”." in remark(
         page
     )
-    assert "Rows that do not sum to 1: 3." in page.locator(".masking-verdict").inner_text()
+    assert "Rows that do not sum to 1: 3." in page.locator(".explorer-verdict").inner_text()
 
 
 def test_layer_norm(opened):
@@ -395,16 +396,14 @@ def test_a_layer_norm_with_the_wrong_variance(opened):
     expected = Unbiased(4)(torch.tensor([1.0, 9, 7, 7])).tolist()
     assert np.allclose(shown_numbers(page, ".layernorm-value")[4:], expected, atol=0.0051)
     assert "Your result differs from the formula’s, first at feature 1." in remark(page)
-    assert (
-        "Afterwards: mean 0.00, variance 0.75." in page.locator(".layernorm-verdict").inner_text()
-    )
+    assert "Afterwards: mean 0.00, variance 0.75." in page.locator(".explorer-verdict").inner_text()
 
 
 def test_lookup_shows_the_learners_ids_vectors_and_rows(opened):
     page = opened(explore_lookup(embed, one_hot, encode))
     page.get_by_label("Sentence").fill("dogs like dragons")
     settled(page)
-    chips = [text.split() for text in page.locator(".lookup-chips label").all_inner_texts()]
+    chips = [text.split() for text in page.locator(".explorer-chip").all_inner_texts()]
     assert chips == [["dogs", "6"], ["like", "5"], ["dragons", "→", "<unk>", "3"]]
     table = page.evaluate("model.get('table')")
     rows = page.locator(".lookup-out tbody tr").all()
@@ -450,7 +449,7 @@ def test_lookup_says_which_of_three_functions_differs_first(opened, functions, s
     assert said in remark(page)
     numbers = page.evaluate("model.get('computed').numbers.product[0]")
     shown = (
-        page.locator(".lookup-live")
+        page.locator(".explorer-verdict")
         .inner_text()
         .rsplit("returned was ", 1)[1]
         .rstrip(".")
@@ -465,7 +464,7 @@ def test_copying_looks_back_through_the_learners_attention(opened):
     assert page.get_by_label("Numbers in a state").count() == 0  # there is one size here
     page.get_by_label("Words read").fill("10")
     settled(page)
-    assert "Of 10 words" in page.locator(".copying-verdict").inner_text()
+    assert "Of 10 words" in page.locator(".explorer-verdict").inner_text()
     assert remark(page) == "Shown is what your additive_attention returns."
     assert page.locator(".copying-cell").count() == 100
     assert page.errors_seen == []
@@ -487,7 +486,7 @@ def upside_down(*arguments):
 def test_copying_with_a_wrong_attention(opened, function, said):
     page = opened(explore_copying(function))
     assert f"Your weights differ from the formula’s, {said}" in remark(page)
-    assert "attention 6" not in page.locator(".copying-verdict").inner_text()
+    assert "attention 6" not in page.locator(".explorer-verdict").inner_text()
 
 
 def test_decoding(opened):
@@ -536,7 +535,8 @@ def test_beams_of_the_right_function(opened):
     found = page.evaluate("model.get('computed').numbers")
     words = [page.evaluate("model.get('fixed').vocabulary")[index] for index in found["result"]]
     assert (
-        f"your function returns “{' '.join(words)}”" in page.locator(".beam-verdict").inner_text()
+        f"your function returns “{' '.join(words)}”"
+        in page.locator(".explorer-verdict").inner_text()
     )
     assert page.locator(".beam-box").count() == sum(len(level) for level in found["levels"])
     step.press("Home")
@@ -606,7 +606,8 @@ def test_beams_of_wrong_functions(opened, search, said):
 )
 def test_a_notebook_starts_from_what_the_script_starts_from(page, name, explore):
     widget = explore()
-    page.evaluate("source => { (0, eval)(source); }", script(name).read_text())
+    for path in (FOLDER / "kit.js", script(name)):
+        page.evaluate("source => { (0, eval)(source); }", path.read_text(encoding="utf-8"))
     start = page.evaluate(
         """name => {
             const state = {};

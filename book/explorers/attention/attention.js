@@ -15,8 +15,8 @@
     scaled: true,
   };
 
-  // The arithmetic of solutions/ch04_attention.py for one query. The plane has two dimensions. For a
-  // larger d_k every dot product grows by sqrt(d_k / 2), as the spread of dot products of random
+  // The arithmetic of solutions/ch04_attention.py for one query. The plane has two dimensions. For
+  // a larger d_k every dot product grows by sqrt(d_k / 2), as the spread of dot products of random
   // vectors does. What is `given` comes from elsewhere.
   function compute({ query, keys, values, d_k, scaled }, given = {}) {
     const stretch = Math.sqrt(d_k / 2);
@@ -85,13 +85,14 @@
       const wide = (3 + 0.9 * width) * (long / (7 + 1.6 * width));
       const [bx, by] = [x - long * ux, y - long * uy];
       change(line, { x1: SIZE / 2, y1: SIZE / 2, x2: bx, y2: by, "stroke-width": width });
-      const [left, right] = [1, -1].map((side) => `${bx - side * wide * uy},${by + side * wide * ux}`);
-      change(head, { points: `${x},${y} ${left} ${right}` });
+      const corner = (side) => `${bx - side * wide * uy},${by + side * wide * ux}`;
+      change(head, { points: `${x},${y} ${corner(1)} ${corner(-1)}` });
     };
   }
 
   function name(parent, text, extra = "") {
-    return draw(parent, "text", { "text-anchor": "middle", class: `attention-word ${extra}` }, text);
+    const attributes = { "text-anchor": "middle", class: `attention-word ${extra}` };
+    return draw(parent, "text", attributes, text);
   }
 
   function nameBeside(parent, [x, y], away, text) {
@@ -207,7 +208,8 @@
     const width = slider(["Width ", ...subscripted()], { min: 1, max: 9 }, (power) =>
       choose({ d_k: 2 ** power }));
     const scaled = checkbox(["Divide by √", ...subscripted()], (on) => choose({ scaled: on }));
-    const switches = model.get("computed") ? [] : [scaled.field]; // a learner's function does or not
+    // a learner's function divides or does not
+    const switches = model.get("computed") ? [] : [scaled.field];
     const controls = html("div", { class: "explorer-controls attention-controls" },
       direction.field, length.field, width.field, ...switches);
 
@@ -250,11 +252,13 @@
       const most = `“${words[best]}” gets ${percent(result.weights[best])} of the weight.`;
       const sentence = `${most} Output: (${where}).`;
       const stuck = result.jacobian < 0.05 ? "The softmax is saturated." : "";
-      const reacting = `How strongly the weights react to the scores: ${shown(result.jacobian, 3)}.`;
+      const slope = shown(result.jacobian, 3);
+      const reacting = `How strongly the weights react to the scores: ${slope}.`;
       say(`${sentence} ${reacting} ${stuck}`, `${sentence} ${stuck}`);
       const among = `among the keys of ${words.join(", ")}.`;
       change(board, { "aria-label": `The query points at ${degrees} degrees, ${among}` });
-      change(right.drawing, { "aria-label": `The output lies at (${where}), inside the hull of the values.` });
+      const inside = "inside the hull of the values.";
+      change(right.drawing, { "aria-label": `The output lies at (${where}), ${inside}` });
     }
     const parts = [left.framed, table.element, controls, right.framed, verdict];
     return { update, children: [html("div", { class: "attention-parts" }, ...parts)] };

@@ -1,13 +1,13 @@
-// Beam search, step by step: the tree of the beginnings that live, the extensions that a step ranks,
-// and the sentences that have ended. What may follow a beginning comes from a model that the page
-// trained; the search is made here.
+// Beam search, step by step: the tree of the beginnings that live, the extensions that a step
+// ranks, and the sentences that have ended. What may follow a beginning comes from a model that the
+// page trained; the search is made here.
 (() => {
-  const { change, html, draw, svg, figure, headings, slider, picker, stepper, shown, counted, italian,
-    said, mount } = globalThis.explorerKit;
+  const { change, html, draw, svg, figure, headings, slider, picker, stepper, shown, counted,
+    italian, said, mount } = globalThis.explorerKit;
   const EOS = 2;
   const start = { sentence: 0, beam_size: 2, length_penalty: 0.6, step: 0 };
   const MOST = 5; // beginnings of one length in the tree, and ended sentences in their table
-  const SMALL = 0.92; // a number's font size in the tree, as part of a word's, as in the style sheet
+  const SMALL = 0.92; // font size of a number as part of a word's, as in the style sheet
   const WIDE = 560; // pixels from which the tree grows to the right; below it grows downwards
 
   // A hypothesis is { ids, log_prob }, its ids without <bos>. Its length counts <eos>.
@@ -15,12 +15,13 @@
   const highest = (hypotheses, key = "score") =>
     hypotheses.reduce((best, each) => (each[key] > best[key] ? each : best));
 
-  // The search of solutions/ch09_training.py. `rows` holds for each beginning that any beam asks about
-  // its likeliest words: as many as the widest beam looks at.
+  // The search of solutions/ch09_training.py. `rows` holds for each beginning that any beam asks
+  // about its likeliest words: as many as the widest beam looks at.
   function compute({ rows, beam_size, max_len, length_penalty }) {
     const known = new Map(rows.map(([ids, ...row]) => [ids.join(), row]));
-    const scored = (each) => ({ ...each, score: each.log_prob / divisor(each.ids, length_penalty) });
-    const levels = [[{ ids: [], log_prob: 0 }]]; // what lives: at the start, after the first step, ...
+    const scoreOf = ({ ids, log_prob }) => log_prob / divisor(ids, length_penalty);
+    const scored = (each) => ({ ...each, score: scoreOf(each) });
+    const levels = [[{ ids: [], log_prob: 0 }]]; // what lives: at the start, after step 1, ...
     const steps = [];
     const finished = [];
     while (levels.at(-1).length && levels.at(-1)[0].ids.length + 1 < max_len) {
@@ -42,8 +43,8 @@
     return { levels, steps, finished, best };
   }
 
-  // The search of the page, or what is `given`: which beginnings a learner's function asked about, and
-  // what it returned.
+  // The search of the page, or what is `given`: which beginnings a learner's function asked about,
+  // and what it returned.
   function outcome(model, { sentence, beam_size, length_penalty }, given) {
     const { rows } = model.get("sentences")[sentence];
     const own = compute({ rows, beam_size, max_len: model.get("max_len"), length_penalty });
@@ -55,7 +56,8 @@
   const begins = (ids, others) =>
     others.length <= ids.length && others.every((id, i) => id === ids[i]);
 
-  // The beginnings of each length in an order without crossings, and the place of each one's parent.
+  // The beginnings of each length in an order without crossings, and the place of each one's
+  // parent.
   function arranged(levels) {
     let before = [];
     return levels.map((level) => {
@@ -148,8 +150,7 @@
       const { levels, step, yours, last } = state;
       const size = sized(levels);
       const { wide, width, height, along } = size;
-      drawing.style.fontSize = `${size.font}px`;
-      drawing.style.height = `${height}px`;
+      Object.assign(drawing.style, { fontSize: `${size.font}px`, height: `${height}px` });
       change(drawing, { viewBox: `0 0 ${width} ${height}` });
       drawing.replaceChildren();
       const boxes = boxesOf(state, size);
@@ -196,15 +197,14 @@
     }
 
     function showRanked({ steps, levels, step, yours, last, result, log_prob }) {
-      const list = yours
-        ? last ? [{ ids: result, log_prob, fate: "returned" }]
-          : levels[step].map((each) => ({ ...each, fate: "lives" }))
-        : steps[step - 1];
-      const many = list.length > 1 ? `the best ${list.length} extensions, in order`
-        : "the best extension";
-      const went = last ? "What your function returns"
-        : `What your search goes on with after step ${step}`;
-      fill(ranked, yours ? went : `Step ${step}: ${many}`, ["beginning", "log-prob.", "fate"],
+      const returned = [{ ids: result, log_prob, fate: "returned" }];
+      const living = () => levels[step].map((each) => ({ ...each, fate: "lives" }));
+      const list = yours ? (last ? returned : living()) : steps[step - 1];
+      const many = list.length > 1 ? `${list.length} extensions, in order` : "extension";
+      const goes = `What your search goes on with after step ${step}`;
+      const went = last ? "What your function returns" : goes;
+      const caption = yours ? went : `Step ${step}: the best ${many}`;
+      fill(ranked, caption, ["beginning", "log-prob.", "fate"],
         list.map((each) => row(each.fate, each.ids, [shown(each.log_prob), each.fate])));
     }
 
@@ -231,15 +231,12 @@
 
   // What a step did, as a sentence. `quoted` writes ids as words.
   function story(vocabulary, longest, quoted) {
-    const named = (ids) => {
-      const text = quoted(ids);
-      return text ? italian(text) : "the empty sentence";
-    };
-    const opening = (ids) => (quoted(ids) ? named(ids) : "The empty sentence");
+    const named = (ids, none = "the empty sentence") => (quoted(ids) ? italian(quoted(ids)) : none);
+    const opening = (ids) => named(ids, "The empty sentence");
 
     function winning({ finished, best, inputs }) {
-      const sum = `${shown(best.log_prob)} / ` +
-        `${divisor(best.ids, inputs.length_penalty).toFixed(2)} = ${shown(best.score)}`;
+      const divided = divisor(best.ids, inputs.length_penalty).toFixed(2);
+      const sum = `${shown(best.log_prob)} / ${divided} = ${shown(best.score)}`;
       const won = opening(best.ids);
       if (finished.length === 1)
         return said`${won} is the only sentence that ended, so it wins, with the score ${sum}.`;
@@ -253,19 +250,18 @@
     function concluded(state) {
       const { finished, best, levels } = state;
       const full = `What lives now has ${longest} ids with <bos>, the most that are allowed`;
-      if (!finished.length)
-        return said`${full}, and no sentence has ended: the likeliest beginning wins,
-          ${named(best.ids)}.`;
+      const none = `${full}, and no sentence has ended: the likeliest beginning wins, `;
+      if (!finished.length) return said`${none}${named(best.ids)}.`;
       const over = `${full}, so the search ends; one of the sentences that have ended wins. `;
       return [levels.at(-1).length ? over : "", winning(state)];
     }
 
+    const living = (level) => counted(level.length, "beginning");
     function yourStory({ step, last, levels, count, result, score }) {
       if (!last)
-        return `After step ${step} your search goes on with ` +
-          `${counted(levels[step].length, "beginning")}.`;
-      return said`After ${counted(count, "step")} your function returns ${named(result)}, with a score
-        of ${shown(score)}.`;
+        return `After step ${step} your search goes on with ${living(levels[step])}.`;
+      return said`After ${counted(count, "step")} your function returns ${named(result)}, with a
+        score of ${shown(score)}.`;
     }
 
     return (state) => {
@@ -278,15 +274,13 @@
         const went = fate === "ended" ? ["the end"] : [italian(`“${vocabulary[ids.at(-1)]}”`)];
         return said`Step ${step} extends one beginning. Its likeliest next word is ${went}.${end}`;
       }
-      const counts = ["lives", "ended", "dropped"].map((fate) =>
+      const [lives, over, dropped] = ["lives", "ended", "dropped"].map((fate) =>
         list.filter((each) => each.fate === fate).length);
-      const [lives, over, dropped] = counts;
       const fates = [`${lives} ${lives === 1 ? "lives" : "live"} on`];
       if (over) fates.push(`${over} ended`);
       if (dropped) fates.push(`${dropped} ${dropped === 1 ? "is" : "are"} dropped`);
-      const asked = counted(levels[step - 1].length, "beginning");
-      return said`Step ${step} extends ${asked} by a word. Of the best ${list.length},
-        ${fates.join(", ")}.${end}`;
+      const best = `Of the best ${list.length}, ${fates.join(", ")}.`;
+      return said`Step ${step} extends ${living(levels[step - 1])} by a word. ${best}${end}`;
     };
   }
 
@@ -308,10 +302,11 @@
       return { ...found, inputs, yours, count, step, last: step === count };
     };
 
-    const chooser = picker("Sentence", sentences.map(({ source }) => source.join(" ")), (sentence) =>
-      choose({ step: 0, sentence }));
+    const sources = sentences.map(({ source }) => source.join(" "));
+    const chooser = picker("Sentence", sources, (sentence) => choose({ step: 0, sentence }));
+    // a reader who is at the end stays there
     const size = slider("Beam size", { min: 1, max: 5 }, (beam_size) =>
-      choose({ beam_size, ...(seen().last ? { step: longest } : {}) })); // who is at the end stays there
+      choose({ beam_size, ...(seen().last ? { step: longest } : {}) }));
     const penalty = slider("Length penalty", { min: 0, max: 1, step: 0.1 }, (length_penalty) =>
       choose({ length_penalty }));
     const pace = slider("Step", { min: 1 }, (step) => choose({ step: step - 1 }));
@@ -347,8 +342,8 @@
       tree.show(seen());
     });
     resized.observe(tree.framed);
-    const children = [controls, verdict, tree.framed, tables.element];
-    return { update, children, stop: () => resized.disconnect() };
+    const stop = () => resized.disconnect();
+    return { update, stop, children: [controls, verdict, tree.framed, tables.element] };
   }
 
   mount("beam", { start, compute, outcome, build });

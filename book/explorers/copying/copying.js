@@ -19,8 +19,8 @@
     return { scores, weights: scores.map(softmax) };
   }
 
-  // For the sentence's first `seq_len` words: attention's weights and what it wrote, which words each
-  // machine copied right, and the shares of the curves. What is `given` comes from elsewhere.
+  // For the sentence's first `seq_len` words: attention's weights and what it wrote, which words
+  // each machine copied right, and the shares of the curves. What is `given` comes from elsewhere.
   function compute({ sentence, curves, vector, attention, seq_len, size }, given) {
     const { queries, keys, v } = attention[size];
     const written = given?.written ?? attention[size].written[seq_len - 1];
@@ -45,8 +45,8 @@
 
   const percent = (share) => `${Math.round(100 * share)}%`;
 
-  // The shares against the length: for each machine a line, and a band from the lowest to the highest
-  // seed.
+  // The shares against the length: for each machine a line, and a band from the lowest to the
+  // highest seed.
   function sharesPlot({ sentence: { length: longest }, trained, curves }) {
     const drawing = svg(WIDTH, HEIGHT, { class: "explorer-plot" });
     const x = (count) => LEFT + ((count - 1) / (longest - 1)) * (WIDTH - LEFT - RIGHT);
@@ -94,7 +94,8 @@
     const chips = Object.fromEntries(Object.keys(rows).map((row) =>
       [row, html("span", { class: "copying-chips" })]));
     const lines = Object.entries(rows).map(([row, title]) =>
-      html("p", {}, html("span", { class: `copying-title copying-name copying-${row}` }, title), " ",
+      html("p", {},
+        html("span", { class: `copying-title copying-name copying-${row}` }, title), " ",
         chips[row]));
     function show(now, result, chosen) {
       const fill = (row, ids, fine) => chips[row].replaceChildren(...ids.flatMap((id, i) => {
@@ -174,8 +175,8 @@
       const row = result.weights[chosen];
       const best = largestAt(row);
       const right = (kind) => result.right[kind].filter(Boolean).length;
-      const copied = `Of ${counted(now.seq_len, "word")}, one vector copies ${right("vector")} and ` +
-        `attention ${right("attention")}.`;
+      const each = `one vector copies ${right("vector")} and attention ${right("attention")}`;
+      const copied = `Of ${counted(now.seq_len, "word")}, ${each}.`;
       const whose = answer ? ", with the book’s attention" : "";
       const [one, other] = KINDS.map((kind) => percent(result.shares[kind].mean));
       const usual = `On random sentences of this length${whose}: ${one} and ${other}.`;

@@ -2,8 +2,8 @@
 // and the scores of the next word. The logits and attention weights come from a model that the page
 // trained; the softmax and the choice are made here.
 (() => {
-  const { html, headings, bar, slider, picker, stepper, sum, largestAt, softmax, shown, italian, said,
-    mount } = globalThis.explorerKit;
+  const { html, headings, bar, slider, picker, stepper, sum, largestAt, softmax, shown, italian,
+    said, mount } = globalThis.explorerKit;
   const SHOWN = 5; // of the likeliest next words
   const SPECIAL = 3; // ids below are <pad>, <bos> and <eos>
   const start = { sentence: 0, step: 0 };
@@ -16,7 +16,8 @@
   }
 
   // What the page's model writes; what is `given` comes from elsewhere.
-  const outcome = (model, { sentence }, given) => ({ ...model.get("sentences")[sentence], ...given });
+  const outcome = (model, { sentence }, given) =>
+    ({ ...model.get("sentences")[sentence], ...given });
 
   // The average of the heads for each word of the source.
   const average = (heads) =>
@@ -35,8 +36,8 @@
       return { sentence, step: Math.min(now.step, sentence.steps.length - 1) };
     };
 
-    const chooser = picker("Sentence", sentences.map(({ source }) => source.join(" ")), (sentence) =>
-      choose({ step: 0, sentence }));
+    const sources = sentences.map(({ source }) => source.join(" "));
+    const chooser = picker("Sentence", sources, (sentence) => choose({ step: 0, sentence }));
     const pace = slider("Step", { min: 1 }, (step) => choose({ step: step - 1 }));
     const buttons = stepper("Write the next word", (by) => {
       const now = { sentence: model.get("sentence"), step: model.get("step") };
@@ -100,8 +101,9 @@
       const place = largestAt(weights);
       const next = said`After ${italian(`“${before.at(-1)}”`)} comes ${italian(`“${word}”`)}, with a
         probability of ${percent(result.probabilities[id])}.`;
-      say([next, ` The heads look most at “${sentence.source[place]}”, with ` +
-        `${weights[place].toFixed(2)} on average.${id < SPECIAL ? " The sentence ends here." : ""}`]);
+      const most = `The heads look most at “${sentence.source[place]}”`;
+      const end = id < SPECIAL ? " The sentence ends here." : "";
+      say([next, ` ${most}, with ${weights[place].toFixed(2)} on average.${end}`]);
     }
     const parts = html("div", { class: "explorer-parts explorer-result" }, words, looks);
     return { update, children: [controls, written, parts, verdict] };

@@ -46,7 +46,7 @@
   function plot(caption) {
     const drawing = svg(WIDTH, HEIGHT, { class: "explorer-plot" });
     const axes = draw(drawing, "g", {});
-    const [band, ghost, line] = ["depth-band", "depth-ghost", "depth-line explorer-line"].map((name) =>
+    const [band, ghost, line] = ["depth-band", "depth-ghost", "explorer-line"].map((name) =>
       draw(drawing, "path", { class: name }));
     const dots = draw(drawing, "g", {});
 
@@ -119,12 +119,13 @@
       note.textContent = ghost ? `Dashed: ${called(before)}.`
         : "Band: from the lowest seed to the highest.";
       const [first, last] = [sized(found.middle[0]), sized(found.middle.at(-1))];
-      const [alike, finally_] = [found.likeness[0], found.likeness.at(-1)].map((each) => each.toFixed(2));
-      say(`${counting}, ${called(now)}: gradient ${first} at the first layer, ${last} at the last; ` +
-        `likeness ${finally_} at the end.`);
+      const alike = [found.likeness[0], found.likeness.at(-1)].map((each) => each.toFixed(2));
+      const gradient = `gradient ${first} at the first layer, ${last} at the last`;
+      say(`${counting}, ${called(now)}: ${gradient}; likeness ${alike[1]} at the end.`);
       const falls = `from ${first} at the first to ${last} at the last`;
       change(gradients.drawing, { "aria-label": `Gradient by layer, ${falls}.` });
-      change(likeness.drawing, { "aria-label": `Likeness by layer, from ${alike} to ${finally_}.` });
+      const rises = `from ${alike[0]} to ${alike[1]}`;
+      change(likeness.drawing, { "aria-label": `Likeness by layer, ${rises}.` });
     }
     return { update, children: [controls, gradients.framed, likeness.framed, note, verdict] };
   }

@@ -29,8 +29,9 @@
 
   function outcome(model, { sentence, query, gates, averaged = false }, given) {
     const { weights, offers } = model.get("sentences")[sentence];
-    const asking = Math.min(query, weights[0].length - 1);
-    return compute({ weights, offers, base: model.get("base"), gates, averaged, query: asking }, given);
+    const [base, last] = [model.get("base"), weights[0].length - 1];
+    const state = { weights, offers, base, gates, averaged, query: Math.min(query, last) };
+    return compute(state, given);
   }
 
   const percent = (share) => Math.round(100 * share);
@@ -67,7 +68,8 @@
       const [answer, share, mark] = ["said", "share", "mark"].map(cell);
       const { track, fill } = bar();
       const heading = html("th", { scope: "row" }, QUESTION[question] ?? question);
-      return { fill, answer, share, mark, row: html("tr", {}, heading, answer, track, share, mark) };
+      const row = html("tr", {}, heading, answer, track, share, mark);
+      return { fill, answer, share, mark, row };
     });
     const head = headings(["question", "answer", "", "probability", "right?"]);
     head.classList.add("explorer-hidden");
@@ -109,7 +111,8 @@
         choose({ gates: model.get("gates").map((old, i) => (i === head ? gate : old)) })));
     const averaged = checkbox("One average: every head uses the mean of all maps", (on) =>
       choose({ averaged: on }));
-    const switches = model.get("computed") ? [] : [averaged.field]; // a learner's heads mix as they do
+    // a learner's heads mix as they do
+    const switches = model.get("computed") ? [] : [averaged.field];
     const maps = weightsTable(heads);
     const answers = answersTable(questions, words);
 
@@ -140,7 +143,8 @@
       maps.show(result.maps, state.gates, query);
       say(`“${read[query]}”: ${answers.show(result, wanted[query])}`);
     }
-    const controls = html("div", { class: "explorer-controls" }, ...gates.map(({ field }) => field));
+    const fields = gates.map(({ field }) => field);
+    const controls = html("div", { class: "explorer-controls" }, ...fields);
     const children = [sentence.field, asker, maps.element, controls, ...switches, answers.element];
     return { update, children };
   }

@@ -4,7 +4,8 @@
     globalThis.explorerKit;
   const start = { x: [1, 9, 7, 7], eps: 1e-5, gain: 1, bias: 0 };
   const FARTHEST = 10; // of a feature, either way
-  // of a result, either way: gain 2, bias 2 and the largest normalised number of four, the root of 3
+  // of a result, either way: gain 2, bias 2 and the largest normalised number of four, the root of
+  // 3
   const SPREAD = 6;
   const WIDTH = 320, HEIGHT = 230, LEFT = 34, TOP = 12, BOTTOM = 26; // of a plot, in SVG units
 

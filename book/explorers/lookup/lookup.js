@@ -3,7 +3,7 @@
 (() => {
   const { html, draw, svg, button, chips, groupName, walked, sum, listed, mount } =
     globalThis.explorerKit;
-  const LONGEST = 6; // (said in words below) positions that are shown; `compute` itself has no limit
+  const LONGEST = 6; // (said in words below) positions that are shown; `compute` has no limit
 
   const split = (sentence) => sentence.split(/\s+/).filter(Boolean);
 
@@ -31,7 +31,8 @@
   // What there is to see; what is `given` comes from elsewhere.
   function outcome(model, { sentence, table }, given) {
     const first = split(sentence).slice(0, LONGEST).join(" ");
-    return { ...compute({ sentence: first, vocabulary: model.get("vocabulary"), table }), ...given };
+    const vocabulary = model.get("vocabulary");
+    return { ...compute({ sentence: first, vocabulary, table }), ...given };
   }
 
   // With one decimal, as the table's numbers have; a number of a learner's may have more.
@@ -57,8 +58,10 @@
   }
 
   function drawHot(table, words, { tokens, ids, oneHot }, follow) {
-    const head = words.map((word, id) =>
-      html("th", { scope: "col", title: word, class: id === ids[follow] && "lookup-on" }, String(id)));
+    const head = words.map((word, id) => {
+      const on = id === ids[follow] && "lookup-on";
+      return html("th", { scope: "col", title: word, class: on }, String(id));
+    });
     const cell = (flag) => html("td", { class: flag ? "lookup-one" : "lookup-zero" },
       Number.isInteger(flag) ? String(flag) : show(flag));
     const body = oneHot.map((flags, place) =>
@@ -78,8 +81,8 @@
     fill(table, caption("Product", `${ids.length} × ${start[0].length}`), head, body);
   }
 
-  // The way of the followed row: from one-hot to table, where they are side by side, and from table to
-  // product.
+  // The way of the followed row: from one-hot to table, where they are side by side, and from table
+  // to product.
   function drawWay(line, field, matrices) {
     const origin = field.getBoundingClientRect();
     const bands = matrices.map((matrix) => matrix.querySelector("tbody .lookup-on"));
@@ -143,7 +146,7 @@
 
     // The entry of the table that the range changes.
     const entryName = html("span");
-    const entryValue = html("output", { for: `${uid}-entry`, class: "explorer-number" });
+    const entryValue = html("span", { class: "explorer-number", "aria-hidden": "true" });
     function enter() {
       const table = model.get("table").map((numbers) => [...numbers]);
       const value = Math.round(Number(range.value) * 10) / 10;
@@ -184,7 +187,8 @@
         redraw();
       });
       inputs.forEach((radio, place) => { radio.checked = place === view.follow; });
-      followed.replaceChildren(...(all.length ? all : [html("span", {}, "The sentence is empty.")]));
+      followed.replaceChildren(...all);
+      if (!all.length) followed.append(html("span", {}, "The sentence is empty."));
       if (focused) inputs[view.follow]?.focus();
     }
 
@@ -243,8 +247,8 @@
           `${asked().table[id].map(show).join(", ")}; returned was ${numbers}.`;
       const unknown = words[id] === token ? ""
         : `, an unknown word that is read as ${words[id]}`;
-      return `${position}${unknown}: the only 1 stands in column ${id}, so the product is row ${id} ` +
-        `of the table: ${numbers}.`;
+      return `${position}${unknown}: the only 1 stands in column ${id}, so the product is row ` +
+        `${id} of the table: ${numbers}.`;
     }
 
     function update(now) {

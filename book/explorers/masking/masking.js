@@ -48,7 +48,8 @@
     const weights = rows.map((row) => row.weights);
     const output = weights.map((row) => times(row, value));
     const gradients = x.map((_, at) => {
-      // of the output with respect to each score of its row: share * (value, where it counts, - output)
+      // of the output with respect to each score of its row: its share times the difference between
+      // its value, where that counts, and the output
       const slopes = value.map((v, m) => v.map((number, o) =>
         rows[at].shares[m] * ((mask[at][m] ? number : 0) - output[at][o])));
       const asKey = times(query[at], transposed(w_k)).map((number) => number / scale);
@@ -84,30 +85,32 @@
   // What there is to say of a mask, sentence by sentence.
   function remarks(words, mask, { weights, gradients }) {
     const all = words.flatMap((_, output) => words.map((_, input) => [output, input]));
-    const ahead = all.filter(([output, input]) => input > output && moving(gradients[output][input]));
+    const ahead = all.filter(([output, input]) =>
+      input > output && moving(gradients[output][input]));
     const sentences = [];
     if (ahead.length) {
       const [output, input] = ahead[0].map((place) => quoted(words[place]));
-      sentences.push(said`A leak, if this is a decoder: ${input} moves the output of ${output}, before
-        which it must not be known. Pairs like this: ${ahead.length}.`);
+      sentences.push(said`A leak, if this is a decoder: ${input} moves the output of ${output},
+        before which it must not be known. Pairs like this: ${ahead.length}.`);
     } else sentences.push(["No output is moved by a later word."]);
     const pad = words.findIndex(padding);
     if (pad >= 0) {
       const touched = words.filter((_, output) => output !== pad && moving(gradients[output][pad]));
-      sentences.push(touched.length ? said`Padding moves the output of ${listed(touched.map(quoted))}.`
+      const moved = listed(touched.map(quoted));
+      sentences.push(touched.length ? said`Padding moves the output of ${moved}.`
         : ["Padding moves no word’s output."]);
     }
     const empty = words.filter((_, row) => !mask[row].some(Boolean));
     if (empty.length)
-      sentences.push(said`${listed(empty.map(quoted))} may attend to nothing: weights and output are 0.
-        With −∞ alone they would be nan.`);
+      sentences.push(said`${listed(empty.map(quoted))} may attend to nothing: weights and output
+        are 0. With −∞ alone they would be nan.`);
     const short = weights.filter((row, at) => mask[at].some(Boolean) && sum(row) < 1 - 1e-6).length;
     if (short) sentences.push([`Rows that do not sum to 1: ${short}.`]);
     return sentences;
   }
 
-  // A table with a row for each query and a column for each key; `cell(query, key)` makes what is in
-  // it. `corner` has a line for what is at the rows and one for what is at the columns.
+  // A table with a row for each query and a column for each key; `cell(query, key)` makes what is
+  // in it. `corner` has a line for what is at the rows and one for what is at the columns.
   function table(words, { name, title, side, corner, extra }, cell) {
     const heads = [...words.map(italian), ...(extra ? [extra] : [])].map((word) =>
       html("th", { scope: "col" }, word));
@@ -137,7 +140,8 @@
   }
 
   // The mask as buttons, and hands on them: a click or a key toggles a cell, and a mouse paints. A
-  // finger taps; dragging it scrolls the page. `read` is the mask, `set` hears of a cell's new value.
+  // finger taps; dragging it scrolls the page. `read` is the mask, `set` hears of a cell's new
+  // value.
   function maskTable(words, read, set) {
     const buttons = words.map(() => []);
     const texts = { name: "mask", title: "Mask", side: "1: may attend", corner: "query ↓ key →" };
@@ -173,7 +177,8 @@
     element.addEventListener("dragstart", (event) => event.preventDefault());
     element.addEventListener("click", (event) => {
       const place = placeOf(event);
-      if (!place || (event.detail > 0 && pointer === "mouse")) return; // the mouse has done it already
+      const done = event.detail > 0 && pointer === "mouse"; // when the button went down
+      if (!place || done) return;
       reach(place);
       set(place, toggled(place));
     });
@@ -219,7 +224,8 @@
       choose({ preset: PRESETS[i], mask: maskOf(PRESETS[i], words) }));
     const late = checkbox("Mask behind the softmax (zeros) instead of before it (−∞)", (on) =>
       choose({ late: on }));
-    const switches = model.get("computed") ? [] : [late.field]; // a learner's function masks where it does
+    // a learner's function masks where it does
+    const switches = model.get("computed") ? [] : [late.field];
     const controls = html("div", { class: "masking-controls" },
       html("fieldset", { class: "explorer-chips masking-presets" },
         html("legend", {}, "Start from"), ...presets.all), ...switches);

@@ -5,14 +5,14 @@
     globalThis.explorerKit;
   const FARTHEST = 64; // largest offset of the slider and of the curve
   const LAST = 128; // largest position of the slider
-  const DIALS = 8; // clocks that are shown; with more pairs than that, as many spread evenly over them
+  const DIALS = 8; // clocks that are shown; of more pairs, as many spread evenly over them
   const start = { position: 5, offset: 3, d_model: 64, dial: 1 };
   // of a plot, in SVG units
   const WIDTH = 640, HEIGHT = 230, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 30;
 
-  // The arithmetic of solutions/ch02_positional_encoding.py for two positions. Similarity is the dot
-  // product of their encodings divided by d_model / 2, which is the dot product of an encoding with
-  // itself. What is `given` comes from elsewhere.
+  // The arithmetic of solutions/ch02_positional_encoding.py for two positions. Similarity is the
+  // dot product of their encodings divided by d_model / 2, which is the dot product of an encoding
+  // with itself. What is `given` comes from elsewhere.
   function compute({ position, offset, d_model }, given = {}) {
     const pairs = Array.from({ length: d_model / 2 }, (_, pair) => pair);
     const rates = pairs.map((pair) => 10000 ** ((-2 * pair) / d_model));
@@ -56,12 +56,14 @@
     for (const tick of ticks)
       draw(drawing, "text", { x: x(tick), ...below, "text-anchor": "middle" }, shown(tick, 0));
     draw(drawing, "text", { x: WIDTH - RIGHT, ...below, "text-anchor": "end" }, axis);
-    const curve = (values, from, step) => path(values.map((value, i) => [x(from + i * step), y(value)]));
+    const curve = (values, from, step) =>
+      path(values.map((value, i) => [x(from + i * step), y(value)]));
     const heading = html("span", {}, caption);
     return { drawing, x, y, curve, heading, framed: figure(heading, drawing) };
   }
 
-  // One clock for each pair. Both hands start at twelve, because sine 0 and cosine 1 point straight up.
+  // One clock for each pair. Both hands start at twelve, because sine 0 and cosine 1 point straight
+  // up.
   function clockOf(number) {
     const drawing = svg(100, 100, { viewBox: "-50 -50 100 100" });
     draw(drawing, "circle", { r: 44, class: "positions-rim" });
@@ -72,13 +74,16 @@
     const [second, first] = ["second", "first"].map((name) =>
       draw(drawing, "line", { x1: 0, y1: 0, class: `positions-hand positions-${name}` }));
     draw(drawing, "circle", { r: 4, class: "positions-hub" });
-    const face = html("div", { class: "positions-clock" }, drawing, html("span", {}, `pair ${number}`));
+    const name = html("span", {}, `pair ${number}`);
+    const face = html("div", { class: "positions-clock" }, drawing, name);
     return { number, first, second, face };
   }
 
   function build({ model, choose, verdict, say }) {
-    const position = slider("Position", { min: 0, max: LAST }, (value) => choose({ position: value }));
-    const offset = slider("Offset", { min: 0, max: FARTHEST }, (value) => choose({ offset: value }));
+    const position = slider("Position", { min: 0, max: LAST }, (value) =>
+      choose({ position: value }));
+    const offset = slider("Offset", { min: 0, max: FARTHEST }, (value) =>
+      choose({ offset: value }));
     const width = slider("Columns, d_model", { min: 2, max: 9 }, (power) =>
       choose({ d_model: 2 ** power }));
     const pair = slider("Pair", { min: 0 }, (value) => choose({ dial: value }));
@@ -170,10 +175,12 @@
       const similarity = shown(result.similarity, 3);
       const same = `Similarity of positions ${asked.position} and ${other}: ${similarity}.`;
       say((answer ? "" : turn) + same);
-      change(wave.drawing, { "aria-label": `Sine and cosine of pair ${chosen} over the positions, ` +
-        `marked at ${asked.position} and ${other}.` });
-      change(alike.drawing, { "aria-label": "Similarity against offset, marked at " +
-        `${asked.offset} and −${asked.offset}: ${similarity}.` });
+      const waves = `Sine and cosine of pair ${chosen} over the positions`;
+      change(wave.drawing,
+        { "aria-label": `${waves}, marked at ${asked.position} and ${other}.` });
+      const marked = `marked at ${asked.offset} and −${asked.offset}`;
+      change(alike.drawing,
+        { "aria-label": `Similarity against offset, ${marked}: ${similarity}.` });
     }
     const children = [controls, key, clocks, wave.framed, alike.framed, verdict];
     return { update, children };

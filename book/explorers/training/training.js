@@ -1,7 +1,7 @@
 // A training, look by look: the validation loss so far, and what the model writes for a few
 // sentences. The page's run comes with the state: `sentences` are {source, reference}, `frames`
-// {step, loss, translations}, one for each look at the validation sentences, and `start` is the loss
-// of a model to which all words are equally likely.
+// {step, loss, translations}, one for each look at the validation sentences, and `start` is the
+// loss of a model to which all words are equally likely.
 (() => {
   const { change, html, draw, svg, figure, path, level, slider, mount } = globalThis.explorerKit;
   const WIDTH = 640, HEIGHT = 230, LEFT = 58, RIGHT = 18, TOP = 14, BOTTOM = 34; // in SVG units
@@ -18,7 +18,7 @@
   // What there is to see at one look.
   function compute({ frames, sentences, frame }) {
     const { step, loss, translations } = frames[frame];
-    const compared = translations.map((translation, i) => compare(translation, sentences[i].reference));
+    const compared = translations.map((each, i) => compare(each, sentences[i].reference));
     return { step, loss, compared, right: compared.filter(({ right }) => right).length };
   }
 
@@ -50,9 +50,10 @@
       const text = `${share ? "" : "step "}${Math.round(share * last)}`;
       draw(drawing, "text", { ...place, ...anchor }, text);
     }
-    const start_ = { x1: LEFT, x2: WIDTH - RIGHT, y1: y(start), y2: y(start) };
-    draw(drawing, "line", { ...start_, class: "training-start" });
-    const points = [{ step: 0, loss: start }, ...frames].map(({ step, loss }) => [x(step), y(loss)]);
+    const guessing = { x1: LEFT, x2: WIDTH - RIGHT, y1: y(start), y2: y(start) };
+    draw(drawing, "line", { ...guessing, class: "training-start" });
+    const looks = [{ step: 0, loss: start }, ...frames];
+    const points = looks.map(({ step, loss }) => [x(step), y(loss)]);
     draw(drawing, "path", { class: "training-ahead", d: path(points) });
     const line = draw(drawing, "path", { class: "explorer-line training-line" });
     const dot = draw(drawing, "circle", { r: 7, class: "explorer-dot training-dot" });
@@ -61,8 +62,8 @@
       const [cx, cy] = points[frame + 1];
       change(line, { d: path(points.slice(0, frame + 2)) });
       change(dot, { cx, cy });
-      change(drawing, { "aria-label":
-        `The validation loss falls from ${start.toFixed(1)} to ${loss.toFixed(2)} at step ${step}.` });
+      const fall = `from ${start.toFixed(1)} to ${loss.toFixed(2)} at step ${step}`;
+      change(drawing, { "aria-label": `The validation loss falls ${fall}.` });
     }
     return { framed: figure("Validation loss of a word (log scale)", drawing), show };
   }
@@ -77,7 +78,8 @@
   }
 
   function build({ model, choose, verdict, say }) {
-    const [frames, sentences, start] = ["frames", "sentences", "start"].map((key) => model.get(key));
+    const given = ["frames", "sentences", "start"].map((key) => model.get(key));
+    const [frames, sentences, start] = given;
     const loss = plot(frames, start);
     const pace = slider("Step", { min: 0, max: frames.length - 1 }, (frame) => choose({ frame }));
     const cells = sentences.map(() => html("p", { class: "training-written" }));

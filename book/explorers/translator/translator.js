@@ -12,7 +12,12 @@
     "It was trained on whole sentences and has never seen a single word, so this is a guess.";
   const FETCHING = "Fetching the model: some megabytes, once.";
   // As solutions/translator/data/tokenizer.py: what a word is, and where no space stands.
-  const WORD = /[0-9]+(?:[.,][0-9]+)*|[\p{L}\p{M}\p{N}_]+(?:-[\p{L}\p{M}\p{N}_]+)*['’]?|[^\s\p{L}\p{M}\p{N}_]/gu;
+  const LETTER = "\\p{L}\\p{M}\\p{N}_";
+  const WORD = new RegExp([
+    "[0-9]+(?:[.,][0-9]+)*",
+    `[${LETTER}]+(?:-[${LETTER}]+)*['’]?`,
+    `[^\\s${LETTER}]`,
+  ].join("|"), "gu");
   const NO_SPACE_BEFORE = "?!.,;:)]}»…%";
   const NO_SPACE_AFTER = "'’([{«¿¡";
 
@@ -31,8 +36,8 @@
     [/\b(he|she|it|that|what|where|who)['’]s\b/g, "$1 is"],
   ];
 
-  // A sentence without capitals, commas, full stop and short forms, where its words are better known
-  // so.
+  // A sentence without capitals, commas, full stop and short forms, where its words are better
+  // known so.
   function asKnown(text, ids) {
     const bare = text.toLowerCase().replace(/[.! ]+$/, "");
     const plain = SPELLED_OUT.reduce((sentence, change) => sentence.replace(...change), bare);
@@ -99,7 +104,8 @@
     return steps;
   }
 
-  // What the chosen head, or the mean of all heads of the last layer, gives to each word of the source.
+  // What the chosen head, or the mean of all heads of the last layer, gives to each word of the
+  // source.
   function looks(weights, head) {
     if (head) {
       const [layer, number] = head.split(".").map(Number);
@@ -139,8 +145,8 @@
     }
     if (unknown.length) return { text: `${missing} It translates around what it does not know.` };
     if (words.length > LONGEST)
-      return { text: `That is longer than the ${LONGEST} words of the longest sentence that it was ` +
-        "trained on: it may lose its way." };
+      return { text: `That is longer than the ${LONGEST} words of the longest sentence that it ` +
+        "was trained on: it may lose its way." };
     return { text: words.length === 1 ? SINGLE : "" };
   }
 

@@ -1,0 +1,156 @@
+"""What holds for every explorer of the book: nothing is cut off, it speaks only to a reader who has
+touched it, its Italian is called Italian, and its bars outlive the colours of the reader's system.
+"""
+
+import re
+
+import pytest
+
+from book.palette import ROLES, colours
+from book.widgets.scripts import names
+from solutions.translator.corpus import generate as corpus
+
+PAGES = {
+    "lookup": "ch01_embeddings",
+    "positions": "ch02_positional_encoding",
+    "copying": "ch03_bottleneck",
+    "attention": "ch04_attention",
+    "heads": "ch05_multi_head",
+    "masking": "ch06_masking",
+    "layernorm": "ch07_layers",
+    "depth": "ch07_layers",
+    "decoding": "ch08_encoder_decoder",
+    "training": "ch09_training",
+    "beam": "ch09_training",
+    "translator": "index",
+}
+WITH_ITALIAN = ("masking", "decoding", "training", "beam", "translator")
+WITH_BARS = ("attention", "heads", "decoding")
+THUMB = 43.9  # pixels: 44, but for rounding
+LIVE = "[aria-live], [role=status], [role=alert], output"
+REST = 600  # milliseconds: longer than what a change waits until it is spoken
+
+
+def test_every_explorer_is_looked_at():
+    assert sorted(PAGES) == names()
+
+
+@pytest.fixture
+def explorer(page, built_book, name):
+    """The explorer of a test's `name`, alive in its page."""
+    page.goto(f"{built_book}book/{PAGES[name]}.html")
+    box = page.locator(f".explorer[data-explorer={name}]")
+    box.locator(".explorer-root").wait_for()
+    return box
+
+
+def move(explorer):
+    """Do to an explorer what leads farthest: each slider to its end, the last sentence, all boxes."""
+    for picker in explorer.locator("select").all():
+        picker.select_option(index=picker.locator("option").count() - 1)
+    for slider in explorer.locator("input[type=range]").all():
+        slider.press("End")
+    for box in explorer.locator("input[type=checkbox]").all():
+        box.press("Space")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_cut_off_and_a_thumb_hits_what_it_aims_at(page, explorer, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    for act in (lambda explorer: None, move):
+        act(explorer)
+        assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for control in explorer.locator(
+        "input[type=range], input[type=text], select, .explorer-button, .explorer-chip > span,"
+        " .explorer-switch, .masking-mask button"
+    ).all():
+        assert control.bounding_box()["height"] >= THUMB, control.evaluate("each => each.outerHTML")
+    assert page.errors_seen == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_explorer_is_silent_until_the_reader_does_something(page, explorer, name):
+    page.wait_for_timeout(REST)
+    assert all(not region.text_content() for region in explorer.locator(LIVE).all())
+    spoken = explorer.locator(".explorer-spoken")
+    before = spoken.text_content()
+    if name == "translator":
+        return  # it speaks in its status alone, which is empty so far
+    assert before  # whoever reads on with a screen reader finds the sentence
+    assert spoken.get_attribute("aria-live") is None
+    slider = explorer.locator("input[type=range]").first
+    slider.press("End")
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    assert spoken.get_attribute("aria-live") == "polite"
+    page.wait_for_timeout(REST)
+    assert spoken.text_content() != before
+
+
+def italian_words():
+    """Return the words of the corpus that are Italian alone."""
+    english, italian = (
+        {word for pair in corpus.splits()["train"] for word in re.findall(r"[^\W\d]+", pair[side])}
+        for side in (0, 1)
+    )
+    return sorted(italian - english - {"bos", "eos", "pad", "unk"})
+
+
+@pytest.mark.parametrize("name", WITH_ITALIAN)
+def test_italian_words_are_called_italian(explorer, name):
+    if name != "translator":
+        move(explorer)
+    found = explorer.evaluate(
+        """(box, italian) => {
+            const known = new Set(italian);
+            const [marked, bare] = [[], []];
+            const walk = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+            while (walk.nextNode()) {
+                const text = walk.currentNode;
+                const words = text.data.match(/[\\p{L}]+/gu) ?? [];
+                const language = text.parentElement.closest("[lang]").lang;
+                const some = words.filter((word) => known.has(word));
+                if (some.length) (language === "it" ? marked : bare).push(text.data);
+                if (language === "it" && words.length && !some.length) bare.push(text.data);
+            }
+            return [marked, bare];
+        }""",
+        italian_words(),
+    )
+    marked, bare = found
+    assert marked and bare == []
+
+
+@pytest.mark.parametrize("name", WITH_BARS)
+def test_bars_stay_where_the_system_sets_the_colours(page, explorer):
+    page.emulate_media(forced_colors="active")
+    grounds = explorer.locator(".explorer-bar").first.evaluate(
+        "bar => [bar, document.body].map((each) => getComputedStyle(each).backgroundColor)"
+    )
+    assert grounds[0] not in (grounds[1], "rgba(0, 0, 0, 0)")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["attention"])
+def test_roles_have_the_colours_of_the_palette(page, explorer, theme):
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    assert shown_colours(explorer) == {role: colours(theme)[role] for role in ROLES}
+
+
+def shown_colours(explorer):
+    """Return the colour of each role, as the style sheet gives it."""
+    return explorer.evaluate(
+        """(box, roles) => Object.fromEntries(roles.map((role) =>
+            [role, getComputedStyle(box).getPropertyValue(`--${role}`).trim()]))""",
+        ROLES,
+    )
+
+
+def test_only_scripts_and_styles_are_published(book_folder):
+    published = [path.relative_to(book_folder) for path in (book_folder / "_static").rglob("*")]
+    assert [path for path in published if path.suffix == ".py" or path.name == "__pycache__"] == []
+    for name in names():
+        folder = book_folder / "_static" / name
+        assert sorted(path.name for path in folder.iterdir()) == [f"{name}.css", f"{name}.js"]
