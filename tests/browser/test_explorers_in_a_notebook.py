@@ -22,6 +22,7 @@ from book.explorers import (
     explore_positions,
     script,
 )
+from book.palette import colours
 from book.widgets.scripts import FOLDER
 from solutions.ch01_embeddings import embed, encode, one_hot
 from solutions.ch02_positional_encoding import sinusoidal_encoding
@@ -174,15 +175,6 @@ def test_scores_are_the_learners_too(opened):
     assert "Your scores differ from the formula’s, first for the key “The”." in remark(page)
 
 
-def test_right_weights_and_a_wrong_output_are_told_apart(opened):
-    def summed(query, key, value):
-        weights = softmax(attention_scores(query, key))
-        return weights @ value[::-1], weights
-
-    page = opened(explore_attention(summed))
-    assert "Your weights agree with the formula’s. Your output is not" in remark(page)
-
-
 def test_an_error_is_said_as_text_and_hides_the_results_until_the_function_answers_again(opened):
     def moody(query, key, value):
         if query[0, 1] > 0:
@@ -303,20 +295,6 @@ def test_heads_that_look_the_wrong_way(opened):
     shown = np.reshape(shown_numbers(page, ".heads-maps tbody td"), (4, 6))
     assert np.abs(shown - 100 * np.array(right)[:, ::-1]).max() < 0.5001
     assert "Your weights differ from the formula’s, first in head 0, for “your”." in remark(page)
-
-
-def test_heads_that_are_merged_in_the_wrong_order(opened):
-    class Interleaved(MultiHeadAttention):
-        def forward(self, query, key, value):
-            self.w_o, layer = torch.nn.Identity(), self.w_o
-            found, weights = super().forward(query, key, value)
-            return layer(found.unflatten(-1, (4, -1)).mT.flatten(-2)), weights
-
-    page = opened(explore_heads(Interleaved))
-    assert (
-        "Your weights agree with the formula’s. What your heads return together does not."
-        in remark(page)
-    )
 
 
 def test_masks(opened):
@@ -573,26 +551,71 @@ def of_another_result(step_log_probs, **settings):
     return beam_search(step_log_probs, **settings)[:1]
 
 
+def summed(query, key, value):
+    weights = softmax(attention_scores(query, key))
+    return weights @ value[::-1], weights
+
+
+class Interleaved(MultiHeadAttention):
+    def forward(self, query, key, value):
+        self.w_o, layer = torch.nn.Identity(), self.w_o
+        found, weights = super().forward(query, key, value)
+        return layer(found.unflatten(-1, (4, -1)).mT.flatten(-2)), weights
+
+
+AGREES = "Your weights agree with the formula’s. "
+ALIVE = "What your search keeps alive differs from the book’s, first after step"
+
+
 @pytest.mark.parametrize(
-    ("search", "said"),
+    ("explore", "said"),
     [
-        (of_copies, "Your search does not begin with <bos> alone, once."),
-        (of_greedy, "What your search keeps alive differs from the book’s, first after step 1."),
-        (of_one_word, "What your search keeps alive differs from the book’s, first after step"),
-        (of_one_end, "Your search takes another number of steps than the book’s."),
+        (lambda: explore_attention(summed), AGREES + "Your output is not"),
         (
-            of_another_result,
-            (
-                "Your search keeps alive what the book’s does. What it returns is not the sentence"
-                " with the highest score."
-            ),
+            lambda: explore_heads(Interleaved),
+            AGREES + "What your heads return together does not.",
+        ),
+        (
+            lambda: explore_beam(of_copies, beam_size=3),
+            "Your search does not begin with <bos> alone, once.",
+        ),
+        (lambda: explore_beam(of_greedy, beam_size=3), f"{ALIVE} 1."),
+        (lambda: explore_beam(of_one_word, beam_size=3), ALIVE),
+        (
+            lambda: explore_beam(of_one_end, beam_size=3),
+            "Your search takes another number of steps than the book’s.",
+        ),
+        (
+            lambda: explore_beam(of_another_result, beam_size=3),
+            "Your search keeps alive what the book’s does. What it returns is not the sentence with"
+            " the highest score.",
         ),
     ],
 )
-def test_beams_of_wrong_functions(opened, search, said):
-    page = opened(explore_beam(search, beam_size=3))
+def test_it_is_told_where_a_wrong_function_differs(opened, explore, said):
+    page = opened(explore())
     assert said in remark(page)
     assert page.errors_seen == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_roles_have_the_colours_of_jupyterlabs_theme(opened, theme):
+    page = opened(explore_layer_norm(LayerNorm))
+    page.evaluate("light => { document.body.dataset.jpThemeLight = light; }", theme == "light")
+    shown = page.locator(".explorer").evaluate(
+        """(box, names) => Object.fromEntries(names.map((name) =>
+            [name, getComputedStyle(box).getPropertyValue(`--${name}`).trim()]))""",
+        list(colours(theme)),
+    )
+    assert shown == colours(theme)
+
+
+def test_a_notebook_is_silent_until_the_reader_does_something(opened):
+    page = opened(explore_masks(masked_attention, causal_mask))
+    assert remark(page) == "Shown is what your masked_attention returns."
+    assert page.locator("[aria-live], [role=status]").count() == 0
+    page.get_by_role("radio", name="causal", exact=True).check()
+    assert page.locator("[aria-live], [role=status]").count() == 2
 
 
 @pytest.mark.parametrize(
