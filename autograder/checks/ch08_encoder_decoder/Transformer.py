@@ -1,0 +1,796 @@
+"""The whole model: embeddings, two stacks and a generator."""
+
+import copy
+import math
+
+import torch
+from torch import nn
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.draw import module_case, normal, padded
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch08_encoder_decoder.DecoderLayer import LayerOfOtherParts, layer_with
+from autograder.shared.probes import (
+    arguments_after,
+    at_the_start,
+    extremes,
+    gradients,
+    moved,
+    returned_for_views,
+)
+from solutions import ch08_encoder_decoder as reference
+from solutions.ch02_positional_encoding import sinusoidal_encoding
+from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
+from solutions.ch07_layers import EncoderLayer, LayerNorm
+
+SIZES = ("d_model", "num_heads", "num_encoder_layers", "num_decoder_layers", "d_ff")
+
+
+@drawn
+def model_case(
+    rng,
+    src_lengths=(4, 4),
+    tgt_lengths=(3, 3),
+    vocab=(7, 6),
+    sizes=(4, 2, 1, 1, 3),
+    dropout=0.0,
+    pad_id=0,
+    norm_first=False,
+    dtype=torch.float64,
+    method="forward",
+    **parts,
+):
+    """Make the inputs of a case.
+
+    Args:
+        src_lengths, tgt_lengths: words of each sentence; the longest has no padding.
+        vocab: sizes of the two vocabularies, above 4.
+        sizes: the numbers that `SIZES` names.
+    """
+    constructor = {
+        "src_vocab_size": vocab[0],
+        "tgt_vocab_size": vocab[1],
+        **dict(zip(SIZES, sizes, strict=True)),
+    }
+    constructor["dropout"] = dropout
+    if pad_id or norm_first:  # in a message, a shorter call reads better
+        constructor |= {"pad_id": pad_id, "norm_first": norm_first}
+    src = padded(rng, src_lengths, max(src_lengths), vocab[0], pad_id)
+    tgt = padded(rng, tgt_lengths, max(tgt_lengths), vocab[1], pad_id)
+    if pad_id != 1:
+        tgt[:, 0] = 1
+    memory = normal(rng, *src.shape, sizes[0], dtype=dtype)
+    arguments = {
+        "forward": {"src": src, "tgt": tgt},
+        "encode": {"src": src},
+        "decode": {"tgt": tgt, "memory": memory, "src": src},
+    }
+    named = {} if method == "forward" else {"method": method}
+    return module_case(
+        rng, reference.Transformer, constructor, arguments[method], dtype, **named, **parts
+    )
+
+
+@drawn
+def a_layer_that_drops(rng, norm_first):
+    """Make a case in which four numbers are dropped at random: two of the position, and two of what
+    an encoder layer adds to it.
+    """
+    case = model_case(
+        (1,),
+        sizes=(4, 1, 1, 0, 2),
+        dropout=0.5,
+        norm_first=norm_first,
+        method="encode",
+        train=True,
+    )(rng)
+    for name, weight in case["weights"].items():
+        if name.startswith(
+            (
+                "src_embedding",
+                "encoder.0.self_attention.w_o",
+                "encoder.0.feed_forward.linear_2.weight",
+            )
+        ):
+            weight.zero_()
+    case["weights"]["encoder.0.feed_forward.linear_2.bias"][1::2] = 0
+    return case
+
+
+def a_later_target_word_changes(rng):
+    case = model_case((3, 2), (4, 4), norm_first=bool(rng.integers(2)))(rng)
+    tgt = case["forward"]["tgt"].clone()
+    tgt[:, 2] = 9 - tgt[:, 2]  # 4 becomes 5, and 5 becomes 4
+    return {**case, "changed": {"tgt": tgt}}
+
+
+def a_later_source_word_changes(rng):
+    """In the encoder every word sees the change, in the first sentence the padding, too."""
+    case = model_case((3, 4), vocab=(6, 6), method="encode")(rng)
+    src = case["forward"]["src"].clone()
+    src[:, 2] = 9 - src[:, 2]
+    return {**case, "changed": {"src": src}}
+
+
+def memory_of_padding_changes(rng):
+    case = model_case((2, 4), (2, 3), method="decode")(rng)
+    memory = case["forward"]["memory"].clone()
+    memory[:, 3] += 1 + normal(rng, 4, dtype=memory.dtype)
+    return {**case, "changed": {"memory": memory}}
+
+
+@drawn
+def a_new_model(rng, norm_first, low=5):
+    src_vocab_size = int(rng.integers(low, low + 9))
+    constructor = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": src_vocab_size + 2}
+    constructor |= {
+        **dict(zip(SIZES, (4, 2, 1, 2, 3), strict=True)),
+        "dropout": 0.0,
+        "pad_id": 0,
+        "norm_first": norm_first,
+    }
+    return {"constructor": constructor}
+
+
+def a_new_model_with_defaults(rng):
+    """Narrow, so that it is made fast; from the number of layers on the defaults hold."""
+    return {
+        "constructor": {
+            "src_vocab_size": int(rng.integers(5, 30)),
+            "tgt_vocab_size": 6,
+            "d_model": 8,
+        }
+    }
+
+
+def transformer_with(**members):
+    """Make a Transformer of which some members are others; the rest is the reference's, in pieces
+    that can be replaced.
+    """
+    return type("Transformer", (Pieces,), members)
+
+
+class Pieces(reference.Transformer):
+    def source_mask(self, src):
+        return padding_mask(src, self.pad_id)
+
+    def target_mask(self, tgt):
+        return decoder_mask(tgt, self.pad_id)
+
+    def memory_mask(self, tgt, src):
+        return padding_mask(src, self.pad_id)
+
+    def finished(self, x, norm):
+        return getattr(self, norm)(x) if self.norm_first else x
+
+    def encode(self, src):
+        x = self.embed(src, self.src_embedding)
+        for layer in self.encoder:
+            x = layer(x, self.source_mask(src))
+        return self.finished(x, "encoder_norm")
+
+    def decode(self, tgt, memory, src):
+        x = self.embed(tgt, self.tgt_embedding)
+        for layer in self.decoder:
+            x = layer(x, memory, self.target_mask(tgt), self.memory_mask(tgt, src))
+        return self.finished(x, "decoder_norm")
+
+
+def embedder(scale=math.sqrt, positions=reference.sinusoidal_positions):
+    """Make an `embed` from rules for the factor and the positions."""
+
+    def embed(self, token_ids, embedding):
+        x = embedding(token_ids) * scale(self.d_model)
+        return self.dropout(x + positions(token_ids.shape[1], self.d_model, x.dtype))
+
+    return embed
+
+
+def positions_from_1(seq_len, d_model, dtype):
+    return reference.sinusoidal_positions(seq_len + 1, d_model, dtype)[1:]
+
+
+def positions_in_float32(seq_len, d_model, dtype):
+    return reference.sinusoidal_positions(seq_len, d_model).to(dtype)
+
+
+def positions_in_half(seq_len, d_model, dtype):
+    rates = 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
+    angles = torch.arange(seq_len).to(dtype)[:, None] * rates.to(dtype)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+def positions_in_halves(seq_len, d_model, dtype):
+    table = reference.sinusoidal_positions(seq_len, d_model, dtype)
+    return torch.cat([table[:, ::2], table[:, 1::2]], dim=-1)
+
+
+def positions_up_to_512(seq_len, d_model, dtype):
+    return reference.sinusoidal_positions(512, d_model, dtype)[:seq_len]
+
+
+def embed_scaling_the_sum(self, token_ids, embedding):
+    x = embedding(token_ids)
+    positions = reference.sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype)
+    return self.dropout((x + positions) * math.sqrt(self.d_model))
+
+
+def embed_without_dropout(self, token_ids, embedding):
+    x = embedding(token_ids) * math.sqrt(self.d_model)
+    return x + reference.sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype)
+
+
+def embed_dropping_words_alone(self, token_ids, embedding):
+    x = self.dropout(embedding(token_ids) * math.sqrt(self.d_model))
+    return x + reference.sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype)
+
+
+def embed_dropping_always(self, token_ids, embedding):
+    return nn.functional.dropout(embed_without_dropout(self, token_ids, embedding), self.dropout.p)
+
+
+def embed_source_alone_with_positions(self, token_ids, embedding):
+    if embedding is self.src_embedding:
+        return Pieces.embed(self, token_ids, embedding)
+    return self.dropout(embedding(token_ids) * math.sqrt(self.d_model))
+
+
+def decode_reading_the_source_again(self, tgt, memory, src):
+    return Pieces.decode(self, tgt, self.encode(src), src)
+
+
+def decode_under(rule):
+    """Make a `decode` from a rule for the mask of the cross-attention, with layers that ask for
+    weights, as a learner's do.
+
+    The fused kernel would complain about a mask that does not fit in words of its own, and the two
+    mistakes would not be seen to be one.
+    """
+
+    def decode(self, tgt, memory, src):
+        x = self.embed(tgt, self.tgt_embedding)
+        for layer in self.decoder:
+            x = layer_with().forward(layer, x, memory, self.target_mask(tgt), rule(self, tgt))
+        return self.finished(x, "decoder_norm")
+
+    return decode
+
+
+def decode_into_logits(self, tgt, memory, src):
+    return self.generator(Pieces.decode(self, tgt, memory, src))
+
+
+def forward_of_logits(self, src, tgt):
+    return self.decode(tgt, self.encode(src), src)
+
+
+def forward_in_probabilities(self, src, tgt):
+    return Pieces.forward(self, src, tgt).softmax(-1)
+
+
+def forward_in_log_probabilities(self, src, tgt):
+    return Pieces.forward(self, src, tgt).log_softmax(-1)
+
+
+def forward_without_generator(self, src, tgt):
+    return self.decode(tgt, self.encode(src), src)
+
+
+def forward_at_the_last_position(self, src, tgt):
+    return Pieces.forward(self, src, tgt)[:, -1]
+
+
+class WithNormsThatAreNotUsed(Pieces):
+    def finished(self, x, norm):
+        return x
+
+
+checks = Checks(
+    reference.Transformer,
+    shortcuts=(
+        "Transformer",
+        "TransformerEncoder",
+        "TransformerEncoderLayer",
+        "TransformerDecoder",
+        "TransformerDecoderLayer",
+    ),
+)
+shown, hidden, wrong, right = checks.words
+
+shown("two sentences without padding", model_case(), weight=2)
+shown("padding in the source", model_case((2, 4), (3, 3)), weight=2)
+shown("padding in the target", model_case((3, 3), (4, 2)))
+shown(
+    "the encoder alone: words, positions, no layer",
+    model_case((4, 4), sizes=(4, 1, 0, 0, 2), method="encode"),
+)
+shown("the encoder alone: one layer", model_case((4, 2), method="encode"))
+shown(
+    "the decoder alone, with a memory that it is given", model_case((4, 2), (3, 2), method="decode")
+)
+shown(
+    "three layers in the encoder, two in the decoder",
+    model_case((3, 2), (2, 2), sizes=(4, 1, 3, 2, 2)),
+)
+shown("pre-norm", model_case((3, 2), (2, 3), norm_first=True))
+shown("padding has another id", model_case((2, 3), (3, 2), pad_id=3))
+shown("two vocabularies of one size", model_case((3, 2), vocab=(6, 6)))
+shown("a source of 600 words", model_case((600,), (2,), sizes=(4, 1, 1, 1, 2)))
+shown("a later word changes nothing before it", a_later_target_word_changes, probe=moved)
+shown("in the encoder every word sees every other", a_later_source_word_changes, probe=moved)
+shown("padding may hold anything in the memory", memory_of_padding_changes, probe=moved)
+shown(
+    "in eval mode nothing is dropped, even with dropout=1", model_case((3, 2), (2, 2), dropout=1.0)
+)
+shown(
+    "half of the sum, and half of what a layer adds, is dropped in train mode",
+    a_layer_that_drops(norm_first=True),
+    probe=extremes,
+)
+shown("gradients", model_case((3,), (2,), (5, 5), (4, 1, 1, 1, 2)), probe=gradients)
+shown("a new model has these parameters", a_new_model(False), probe=at_the_start)
+shown("float32 stays float32", model_case((3, 2), (2, 2), dtype=torch.float32))
+hidden("more layers, more heads", model_case((5, 3), (4, 2), (11, 9), (6, 3, 1, 2, 5)), weight=2)
+hidden(
+    "more layers, pre-norm",
+    model_case((5, 3), (4, 2), (9, 11), (6, 2, 2, 1, 5), norm_first=True),
+    weight=2,
+)
+hidden("two layers in the decoder, none in the encoder", model_case((4, 2), sizes=(4, 2, 0, 2, 2)))
+hidden("another id of padding, pre-norm", model_case((2, 4), (4, 2), pad_id=2, norm_first=True))
+hidden("the encoder alone, pre-norm", model_case((4, 2), norm_first=True, method="encode"))
+hidden("the decoder alone, pre-norm", model_case((4, 2), (2, 3), norm_first=True, method="decode"))
+hidden("as many words in the target as in the source", model_case((4, 2), (4, 3), vocab=(8, 8)))
+hidden("a source of one word, a target of one word", model_case((1, 1), (1, 1)))
+hidden("a source of 5,500 words", model_case((5500,), (2,), sizes=(4, 1, 0, 1, 2)))
+hidden("a target of 900 words", model_case((2,), (900,), sizes=(4, 1, 1, 0, 2)))
+hidden("a later word changes nothing before it, again", a_later_target_word_changes, probe=moved)
+hidden(
+    "half of the sum, and half of what a post-norm layer adds",
+    a_layer_that_drops(norm_first=False),
+    probe=extremes,
+)
+hidden("in eval mode, with dropout=1, the encoder", model_case(dropout=1.0, method="encode"))
+hidden(
+    "half of the sum of words and positions is dropped",
+    model_case((3,), sizes=(4, 1, 0, 0, 2), dropout=0.5, method="encode", train=True),
+    probe=extremes,
+)
+hidden(
+    "gradients through two layers, pre-norm",
+    model_case(sizes=(4, 2, 2, 2, 3), norm_first=True),
+    probe=gradients,
+)
+hidden("a new pre-norm model has these parameters", a_new_model(True), probe=at_the_start)
+hidden("a new post-norm model of another size", a_new_model(False, 20), probe=at_the_start)
+hidden(
+    "a new model by default has six layers on each side",
+    a_new_model_with_defaults,
+    probe=at_the_start,
+)
+hidden(
+    "bfloat16: words and positions far into a text",
+    model_case((400,), sizes=(4, 1, 0, 0, 2), dtype=torch.bfloat16, method="encode"),
+)
+hidden(
+    "float16: words and positions",
+    model_case((9, 4), sizes=(4, 1, 0, 0, 2), dtype=torch.float16, method="encode"),
+)
+hidden(
+    "token ids that do not lie in one piece", model_case((4, 2), (3, 2)), probe=returned_for_views
+)
+hidden("the token ids stay as they were", model_case((4, 2), (3, 2)), probe=arguments_after)
+
+
+wrong(
+    "layers know the order of words by themselves",
+    hint="Shuffle the words of the source, and your memory is shuffled in the same way. What tells the"
+    " first word from the last?",
+)(transformer_with(embed=embedder(positions=lambda *sizes: 0)))
+
+
+wrong(
+    "only the source needs positions",
+    hint="The memory is right. Does the decoder learn where a word of the target stands?",
+)(transformer_with(embed=embed_source_alone_with_positions))
+
+
+wrong(
+    "embeddings are added as they are",
+    hint="Compare the size of the words with that of the positions. What happens to an embedding"
+    " before they are added?",
+)(transformer_with(embed=embedder(scale=lambda d_model: 1)))
+
+
+wrong(
+    "embeddings are multiplied by d_model",
+    hint="Your words are too loud beside the positions. Which power of d_model do they get?",
+)(transformer_with(embed=embedder(scale=lambda d_model: d_model)))
+
+
+wrong(
+    "the factor multiplies the positions, too",
+    hint="A position's numbers lie between -1 and 1. Do yours still do so when the layers see them?",
+)(transformer_with(embed=embed_scaling_the_sum))
+
+
+wrong(
+    "positions count from 1",
+    hint="What is the encoding of the first position? Chapter 2 begins to count where Python does.",
+)(transformer_with(embed=embedder(positions=positions_from_1)))
+
+
+wrong(
+    "sines come first, then cosines",
+    hint="Print the positions that you add, and compare their columns with those of chapter 2.",
+)(transformer_with(embed=embedder(positions=positions_in_halves)))
+
+
+wrong(
+    "single precision is enough for positions",
+    hint="The numbers agree to seven digits. In which dtype were your positions made, and in which"
+    " does the model compute?",
+)(transformer_with(embed=embedder(positions=positions_in_float32)))
+
+
+wrong(
+    "half precision can count positions",
+    hint="Far into a text your neighbours have one and the same position. Which whole numbers can the"
+    " model's dtype hold?",
+)(transformer_with(embed=embedder(positions=positions_in_half)))
+
+
+wrong(
+    "512 positions are enough",
+    hint="How many positions does your table have, and how many words may a sentence have?",
+)(transformer_with(embed=embedder(positions=positions_up_to_512)))
+
+
+wrong(
+    "the encoder may look at padding",
+    hint="In the encoder, words attend to padding. Which mask do your encoder layers get?",
+)(transformer_with(source_mask=lambda self, src: None))
+
+
+wrong(
+    "the decoder may look at the source's padding",
+    hint="The memory is right, but padding of the source gets weight when the decoder reads it. What"
+    " is `src` good for in `decode`?",
+)(transformer_with(memory_mask=lambda self, tgt, src: None))
+
+
+wrong(
+    "the decoder reads the memory under the target's mask",
+    hint="The cross-attention has a row for each word of the target and a column for each word of the"
+    " source. Whose padding should its mask know?",
+)(transformer_with(decode=decode_under(Pieces.target_mask)))
+
+
+wrong(
+    "cross-attention hides the padding of the target",
+    hint="The cross-attention has a column for each word of the source. Whose padding should its mask"
+    " know?",
+)(transformer_with(decode=decode_under(lambda self, tgt: padding_mask(tgt, self.pad_id))))
+
+
+wrong(
+    "in the target only the future is hidden",
+    hint="Right where there is no padding in the target. Two things must be hidden from a word there;"
+    " you hide one.",
+)(transformer_with(target_mask=lambda self, tgt: causal_mask(tgt.shape[1])))
+
+
+wrong(
+    "the decoder's words see the future",
+    hint="Change a word of the target, and your results before it move. The decoder must write word by"
+    " word: what may a word see?",
+)(transformer_with(target_mask=lambda self, tgt: padding_mask(tgt, self.pad_id)))
+
+
+wrong(
+    "the encoder may not look ahead either",
+    hint="The whole source is known from the start. Why should one of its words not look at the next?",
+)(transformer_with(source_mask=lambda self, src: decoder_mask(src, self.pad_id)))
+
+
+wrong(
+    "padding is 0",
+    hint="Right as long as padding is 0. What has become of the argument that says which id it has?",
+)(
+    transformer_with(
+        source_mask=lambda self, src: padding_mask(src),
+        memory_mask=lambda self, tgt, src: padding_mask(src),
+        target_mask=lambda self, tgt: decoder_mask(tgt),
+    )
+)
+
+
+wrong(
+    "decode returns logits",
+    hint="Your `forward` is right. What should `decode` return: a vector for each position, or scores"
+    " for each word?",
+)(transformer_with(decode=decode_into_logits, forward=forward_of_logits))
+
+
+wrong(
+    "the result are probabilities",
+    hint="Your rows sum to 1. Should they yet, when the docstring says logits?",
+)(transformer_with(forward=forward_in_probabilities))
+
+
+wrong(
+    "the result are log-probabilities",
+    hint="Your results differ from the right ones by one number for each row. What did you do after"
+    " the last linear layer?",
+)(transformer_with(forward=forward_in_log_probabilities))
+
+
+wrong(
+    "the decoder's vectors are the result",
+    hint="Your result has as many numbers at a position as the model is wide. How many words could"
+    " come next?",
+)(transformer_with(forward=forward_without_generator))
+
+
+wrong(
+    "only the last position counts",
+    hint="In training every position of the target predicts its next word. How many positions has your"
+    " result?",
+)(transformer_with(forward=forward_at_the_last_position))
+
+
+wrong(
+    "decode encodes the source itself",
+    hint="Your `forward` is right, and `decode` does not heed its second argument. What is the memory"
+    " for?",
+)(transformer_with(decode=decode_reading_the_source_again))
+
+
+@wrong(
+    "one embedding serves both languages",
+    hint="Two languages have two vocabularies. How many tables do you make?",
+)
+class WithOneEmbedding(Pieces):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.tgt_embedding = self.src_embedding
+
+
+@wrong(
+    "no norm is needed after the stacks",
+    hint="Right for post-norm. In pre-norm, has anything normalised the sum that leaves the last"
+    " layer?",
+)
+class WithoutFinalNorms(WithNormsThatAreNotUsed):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        if self.norm_first:
+            del self.encoder_norm, self.decoder_norm
+
+
+wrong(
+    "the norms after the stacks are there, but not used",
+    hint="Right for post-norm. Where do your final norms come into play otherwise?",
+)(WithNormsThatAreNotUsed)
+
+
+@wrong(
+    "there is always a norm after a stack",
+    hint="Right for pre-norm. In post-norm, what is the last thing that the last layer does?",
+)
+class WithFinalNormsAlways(Pieces):
+    def __init__(self, src_vocab_size, tgt_vocab_size, d_model=512, *others):
+        super().__init__(src_vocab_size, tgt_vocab_size, d_model, *others)
+        self.encoder_norm, self.decoder_norm = LayerNorm(d_model), LayerNorm(d_model)
+
+    def finished(self, x, norm):
+        return getattr(self, norm)(x)
+
+
+@wrong(
+    "encoder and decoder change their heights",
+    hint="Count your layers on either side, and compare with the arguments.",
+)
+class WithCountsSwapped(Pieces):
+    def __init__(
+        self,
+        src_vocab_size,
+        tgt_vocab_size,
+        d_model=512,
+        num_heads=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        *others,
+    ):
+        super().__init__(
+            src_vocab_size,
+            tgt_vocab_size,
+            d_model,
+            num_heads,
+            num_decoder_layers,
+            num_encoder_layers,
+            *others,
+        )
+
+
+@wrong(
+    "a stack is one layer, many times",
+    hint="Do your layers learn different things? Ask Python whether the first one `is` the second one.",
+)
+class WithOneLayerManyTimes(Pieces):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.encoder = nn.ModuleList(list(self.encoder[:1]) * len(self.encoder))
+        self.decoder = nn.ModuleList(list(self.decoder[:1]) * len(self.decoder))
+
+
+@wrong(
+    "each layer starts from the words again",
+    hint="Right for one layer. What does your second layer get: what the first one made, or what the"
+    " first one got?",
+)
+class WithLayersSideBySide(Pieces):
+    def encode(self, src):
+        x = words = self.embed(src, self.src_embedding)
+        for layer in self.encoder:
+            x = layer(words, self.source_mask(src))
+        return self.finished(x, "encoder_norm")
+
+    def decode(self, tgt, memory, src):
+        x = words = self.embed(tgt, self.tgt_embedding)
+        for layer in self.decoder:
+            x = layer(words, memory, self.target_mask(tgt), self.memory_mask(tgt, src))
+        return self.finished(x, "decoder_norm")
+
+
+@wrong(
+    "the generator needs no bias",
+    hint="A linear layer may add something to its products. Compare the parameters of your last layer"
+    " with the docstring.",
+)
+class WithoutGeneratorBias(Pieces):
+    def __init__(self, src_vocab_size, tgt_vocab_size, d_model=512, *others):
+        super().__init__(src_vocab_size, tgt_vocab_size, d_model, *others)
+        self.generator = nn.Linear(d_model, tgt_vocab_size, bias=False)
+
+
+@wrong(
+    "norm_first is for the final norms alone",
+    hint="The final norms are there. Do your layers know of norm_first?",
+)
+class WithPostNormLayers(Pieces):
+    """norm_first decides on the final norms, and does not reach the layers."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        for layer in (*self.encoder, *self.decoder):
+            layer.norm_first = False
+
+
+wrong(
+    "the sum of words and positions is not dropped",
+    hint="The layers drop what they should. What should happen to the sum of embeddings and positions"
+    " before the first layer?",
+)(transformer_with(embed=embed_without_dropout))
+
+
+wrong(
+    "words are dropped, positions are not",
+    hint="Your positions always come through. Is it the words that dropout is for, or the sum?",
+)(transformer_with(embed=embed_dropping_words_alone))
+
+
+wrong(
+    "dropout is always on",
+    hint="In eval mode nothing should be dropped. How does your dropout know the mode?",
+)(transformer_with(embed=embed_dropping_always))
+
+
+@wrong(
+    "the layers are made without dropout",
+    hint="Before the first layer you drop what you should. Which arguments do the layers get?",
+)
+class WithoutDropoutInTheLayers(Pieces):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        for layer in (*self.encoder, *self.decoder):
+            layer.dropout.p = layer.feed_forward.dropout.p = 0.0
+
+
+right(transformer_with())
+
+
+@right
+class InlineTransformer(nn.Module):
+    """Masks written where they are needed, chapter 2's positions, PyTorch's norms, and
+    `nn.Identity` where there is no norm.
+    """
+
+    def __init__(
+        self,
+        src_vocab_size,
+        tgt_vocab_size,
+        d_model=512,
+        num_heads=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        d_ff=2048,
+        dropout=0.1,
+        pad_id=0,
+        norm_first=False,
+    ):
+        super().__init__()
+        self.pad, self.width = pad_id, d_model
+        self.src_embedding = nn.Embedding(src_vocab_size, d_model, padding_idx=pad_id)
+        self.tgt_embedding = nn.Embedding(tgt_vocab_size, d_model, padding_idx=pad_id)
+        self.encoder, self.decoder = nn.ModuleList(), nn.ModuleList()
+        for _ in range(num_encoder_layers):
+            self.encoder.append(EncoderLayer(d_model, num_heads, d_ff, dropout, norm_first))
+        for _ in range(num_decoder_layers):
+            self.decoder.append(LayerOfOtherParts(d_model, num_heads, d_ff, dropout, norm_first))
+        self.encoder_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+        self.generator = nn.Linear(d_model, tgt_vocab_size)
+        self.drop = dropout
+
+    def with_positions(self, x):
+        positions = torch.tensor(
+            sinusoidal_encoding(x.shape[1], self.width), dtype=x.dtype, device=x.device
+        )
+        return nn.functional.dropout(
+            self.width**0.5 * x + positions[None], self.drop, self.training
+        )
+
+    def encode(self, src):
+        x = self.with_positions(self.src_embedding(src))
+        for layer in self.encoder:
+            x = layer(x, src.ne(self.pad)[:, None, None, :])
+        return self.encoder_norm(x)
+
+    def decode(self, tgt, memory, src):
+        x = self.with_positions(self.tgt_embedding(tgt))
+        length = tgt.shape[1]
+        past = torch.ones(length, length, dtype=torch.bool, device=tgt.device).tril()
+        allowed = past & tgt.ne(self.pad).unsqueeze(1).unsqueeze(2)
+        for layer in self.decoder:
+            x = layer(
+                x, memory, allowed, src.ne(self.pad)[:, None, None, :].expand(-1, 1, length, -1)
+            )
+        return self.decoder_norm(x)
+
+    def forward(self, src, tgt):
+        return self.generator(self.decode(tgt, self.encode(src), src))
+
+
+@right
+class TransformerWithAGrowingTable(Pieces):
+    """Keeps the table of positions, and makes a longer one when it must."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.register_buffer("table", torch.empty(0, self.d_model), persistent=False)
+
+    def embed(self, token_ids, embedding):
+        x = embedding(token_ids) * math.sqrt(self.d_model)
+        length = token_ids.shape[1]
+        if len(self.table) < length or self.table.dtype != x.dtype:
+            self.table = reference.sinusoidal_positions(
+                max(16, 2 * length), self.d_model, x.dtype, x.device
+            )
+        return self.dropout(x + self.table[:length])
+
+
+@right
+class TransformerOfCopies(Pieces):
+    """Layers copied from a first one; masks made full size."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.encoder = nn.ModuleList(copy.deepcopy(layer) for layer in self.encoder)
+        self.decoder = nn.ModuleList(copy.deepcopy(layer) for layer in self.decoder)
+
+    def source_mask(self, src):
+        return padding_mask(src, self.pad_id).expand(-1, 1, src.shape[1], -1)
+
+    def target_mask(self, tgt):
+        return causal_mask(tgt.shape[1]).logical_and(padding_mask(tgt, self.pad_id))

@@ -1,0 +1,285 @@
+"""Translation, one likeliest word after the other."""
+
+import torch
+from torch import nn
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.draw import words
+from autograder.authoring.drawn import drawn
+from autograder.shared.probes import decoded
+from solutions import ch08_encoder_decoder as reference
+
+EOS, FIRST_WORD = 2, 4
+
+
+@drawn
+def script_case(rng, lengths, width=None, train=False, eos_id=EOS, **arguments):
+    """Make the inputs of a case: what a model wants to write, row by row.
+
+    Args:
+        lengths: how many ids each row has before it ends, `eos_id` counted; 0 for a row that never
+            ends.
+        width: columns of the script; behind a row's end stand words that nobody should see.
+        arguments: further ones of `greedy_decode`.
+    """
+    script = words(rng, len(lengths), width or max(lengths) + 2, vocab_size=9)
+    for row, length in enumerate(lengths):
+        if length:
+            script[row, length - 1] = eos_id
+    src = words(rng, len(lengths), 3, vocab_size=9)
+    src[:, 0] = torch.arange(
+        FIRST_WORD, FIRST_WORD + len(lengths)
+    )  # tells the model which row it is
+    told = {"model": {"script": script, "train": train}, "src": src, **arguments}
+    if eos_id != EOS or "bos_id" in arguments:
+        told |= {
+            "max_len": arguments.get("max_len", 64),
+            "bos_id": arguments.get("bos_id", 1),
+            "eos_id": eos_id,
+        }
+    return told
+
+
+def lengths_in_any_order(rng):
+    lengths = rng.permutation([2, 4, 5, 7]).tolist()
+    return script_case(lengths, train=bool(rng.integers(2)))(rng)
+
+
+def greedy_with(
+    enough=lambda ids, ended: bool(ended.all()),
+    limit=lambda max_len: max_len,
+    filler=0,
+    cut=lambda ids, eos_id: ids,
+    hidden_at=lambda hidden: hidden[:, -1],
+    seen=lambda ids: ids,
+    words_of=lambda model, hidden: model.generator(hidden).argmax(dim=-1),
+    special=lambda bos_id, eos_id: (bos_id, eos_id),
+    evaluate=True,
+    leave=lambda model, was_training: model.train(was_training),
+    remember=torch.no_grad,
+):
+    """Make a greedy decoder from its rules."""
+
+    def greedy_decode(model, src, max_len=64, bos_id=1, eos_id=2):
+        bos_id, eos_id = special(bos_id, eos_id)
+        was_training = model.training
+        if evaluate:
+            model.eval()
+        with remember():
+            memory = model.encode(src)
+            ids = torch.full((len(src), 1), bos_id)
+            ended = torch.zeros(len(src), dtype=torch.bool)
+            while ids.shape[1] < limit(max_len) and not enough(ids, ended):
+                next_ids = words_of(model, hidden_at(model.decode(seen(ids), memory, src)))
+                if filler is not None:
+                    next_ids = torch.where(ended, eos_id if filler == "eos" else filler, next_ids)
+                ids = torch.cat([ids, next_ids[:, None]], dim=1)
+                ended = ended | (next_ids == eos_id)
+        leave(model, was_training)
+        return cut(ids, eos_id)
+
+    return greedy_decode
+
+
+checks = Checks(reference.greedy_decode, shortcuts=("generate", "greedy_search"), probe=decoded)
+shown, hidden, wrong, right = checks.words
+
+shown("one sentence", script_case([4]), weight=2)
+shown("two sentences that end at different times", script_case([3, 5]), weight=2)
+shown("the longer one first", script_case([6, 2]))
+shown("three that end together", script_case([3, 3, 3]))
+shown("a model in train mode comes back in train mode", script_case([2, 4], train=True))
+shown("max_len cuts a sentence that goes on", script_case([6, 0], 8, max_len=4))
+shown("max_len reached just with the end", script_case([4, 2], max_len=5))
+shown("max_len=1 leaves room for the beginning alone", script_case([3, 3], max_len=1))
+shown("other ids for beginning and end", script_case([4, 2], eos_id=1, bos_id=3))
+hidden("many sentences", lengths_in_any_order, weight=2)
+hidden("a sentence that ends at once beside a long one", script_case([1, 7]))
+hidden("none ends", script_case([0, 0], 9, max_len=7, train=True))
+hidden("max_len=2", script_case([3, 1], max_len=2))
+hidden("64 ids by default", script_case([0, 5], 80))
+hidden("max_len=1 for one sentence", script_case([3], max_len=1, train=True))
+hidden("an end that is also the highest id", script_case([3, 5], eos_id=9, bos_id=2))
+hidden("train mode, one sentence", script_case([5], train=True))
+
+
+wrong(
+    "the first end ends all",
+    hint="One sentence has ended, and another still goes on. How many must have ended before you stop?",
+)(greedy_with(enough=lambda ids, ended: bool(ended.any())))
+
+
+wrong(
+    "all sentences must end at the same step",
+    hint="Your loop goes on after every sentence has ended. Does it remember a sentence that ended"
+    " some steps ago?",
+)(greedy_with(enough=lambda ids, ended: ids.shape[1] > 1 and bool((ids[:, -1] == EOS).all())))
+
+
+@wrong(
+    "the result always has max_len columns",
+    hint="The ids are right, and there are too many columns. How long is the longest sentence?",
+)
+def until_max_len(model, src, max_len=64, bos_id=1, eos_id=2):
+    ids = reference.greedy_decode(model, src, max_len, bos_id, eos_id)
+    return nn.functional.pad(ids, (0, max_len - ids.shape[1]))
+
+
+wrong(
+    "one word more fits behind max_len",
+    hint="Count the ids in a row of your result against max_len, the first one included.",
+)(greedy_with(limit=lambda max_len: max_len + 1))
+
+
+wrong(
+    "max_len is one word too many",
+    hint="Your longest sentence stops one id too early. When exactly is it full?",
+)(greedy_with(limit=lambda max_len: max(1, max_len - 1)))
+
+
+wrong(
+    "an ended sentence goes on",
+    hint="After its end a sentence still gets words. What should stand in a row that has ended, while"
+    " others go on?",
+)(greedy_with(filler=None))
+
+
+wrong(
+    "an ended sentence is filled with ends",
+    hint="A sentence ends once. What stands behind its end?",
+)(greedy_with(filler="eos"))
+
+
+wrong(
+    "the beginning does not belong to the result",
+    hint="The words are right. What is the first id of each row, according to the docstring?",
+)(greedy_with(cut=lambda ids, eos_id: ids[:, 1:]))
+
+
+wrong(
+    "the end does not belong to the result",
+    hint="The words are right. Should a reader of your result see where a sentence ended?",
+)(greedy_with(cut=lambda ids, eos_id: ids.masked_fill(ids == eos_id, 0)))
+
+
+wrong(
+    "sentences begin with 1 and end with 2",
+    hint="Right for the default ids. What has become of the last two arguments?",
+)(greedy_with(special=lambda bos_id, eos_id: (1, 2)))
+
+
+@wrong(
+    "only the first sentence is translated",
+    hint="How many rows has the source, and how many your result?",
+)
+def first_row(model, src, max_len=64, bos_id=1, eos_id=2):
+    return reference.greedy_decode(model, src[:1], max_len, bos_id, eos_id)
+
+
+wrong(
+    "the next word stands at the first position",
+    hint="You write the same word again and again. Which position of the decoder knows all the words"
+    " so far?",
+)(greedy_with(hidden_at=lambda hidden: hidden[:, 0]))
+
+
+wrong(
+    "the decoder needs the last word alone",
+    hint="The first word is right, and the next ones are not. What does the decoder get to see of what"
+    " it has written?",
+)(greedy_with(seen=lambda ids: ids[:, -1:]))
+
+
+wrong(
+    "the decoder's vectors are scores",
+    hint="How many numbers does the decoder return at a position, and how many words are there? One"
+    " part of the model is not used.",
+)(greedy_with(words_of=lambda model, hidden: hidden.argmax(dim=-1)))
+
+
+wrong(
+    "the model stays in eval mode",
+    hint="Whoever calls you in the middle of training goes on with the model. Which mode did it come"
+    " in?",
+)(greedy_with(leave=lambda model, was_training: model.eval()))
+
+
+wrong(
+    "the model always goes back to train mode",
+    hint="Not everybody who calls you is training. Which mode did the model come in?",
+)(greedy_with(leave=lambda model, was_training: model.train()))
+
+
+wrong(
+    "the mode does not matter",
+    hint="In train mode dropout is on, and the same sentence would be translated otherwise each time.",
+)(greedy_with(evaluate=False))
+
+
+wrong(
+    "gradients do no harm",
+    hint="Nobody will go back through these steps, and still every one of them is remembered for it.",
+)(greedy_with(remember=torch.enable_grad))
+
+
+right(greedy_with())
+
+
+@right
+def by_forward(model, src, max_len=64, bos_id=1, eos_id=2):
+    """Asks the whole model each time, in inference mode, into a tensor of full length that is cut
+    at the end.
+    """
+    mode = model.training
+    model.train(False)
+    with torch.inference_mode():
+        ids = torch.zeros(len(src), max_len, dtype=torch.int64)
+        ids[:, 0] = bos_id
+        length = 1
+        alive = torch.ones(len(src), dtype=torch.bool)
+        while length < max_len and alive.any():
+            ids[:, length] = model(src, ids[:, :length])[:, -1].argmax(-1) * alive
+            alive &= ids[:, length] != eos_id
+            length += 1
+    model.train(mode)
+    return ids[:, :length].clone()
+
+
+@right
+@torch.no_grad()
+def without_ended_rows(model, src, max_len=64, bos_id=1, eos_id=2):
+    """Asks the model for the rows that still run."""
+    mode = model.training
+    model.eval()
+    rows = [[bos_id] for _ in src]
+    running = list(range(len(src)))
+    while running and len(rows[running[0]]) < max_len:
+        part = src[running]
+        ids = torch.tensor([rows[i] for i in running])
+        hidden = model.decode(ids, model.encode(part), part)
+        for i, word in zip(
+            running, model.generator(hidden)[:, -1].argmax(-1).tolist(), strict=True
+        ):
+            rows[i].append(word)
+        running = [i for i in running if rows[i][-1] != eos_id]
+    if mode:
+        model.train()
+    longest = max(map(len, rows))
+    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+
+
+@right
+def row_by_row(model, src, max_len=64, bos_id=1, eos_id=2):
+    """Each sentence by itself, then filled up."""
+    mode = model.training
+    model.eval()
+    with torch.no_grad():
+        rows = []
+        for source in src:
+            row = [bos_id]
+            while len(row) < max_len and (len(row) == 1 or row[-1] != eos_id):
+                logits = model(source[None], torch.tensor([row]))
+                row.append(int(logits[0, -1].softmax(-1).topk(1).indices))
+            rows.append(torch.tensor(row))
+    model.train(mode)
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
