@@ -1,0 +1,651 @@
+"""An encoder layer: self-attention and a feed-forward network."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from autograder.authoring import draw
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch07_layers.FeedForward import (
+    AlwaysDropping,
+    NetworkAsSequence,
+    float64_normal,
+)
+from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
+from solutions import ch07_layers as reference
+from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_heads
+from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
+
+
+@drawn
+def layer_case(
+    rng,
+    batch,
+    seq_len,
+    d_model=4,
+    heads=2,
+    d_ff=6,
+    *,
+    norm_first=None,
+    dropout=0.0,
+    mask=None,
+    **parts,
+):
+    """Make the inputs of an EncoderLayer; `mask(rng)` draws its mask, and without `norm_first` its
+    default is meant.
+    """
+    constructor = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
+    if norm_first is not None:
+        constructor |= {"dropout": dropout, "norm_first": norm_first}
+    forward = {"x": (1.5 * float64_normal(rng, batch, seq_len, d_model) + 0.5).round(decimals=3)}
+    if mask is not None:
+        forward["mask"] = mask(rng)
+    return draw.module_case(
+        rng, reference.EncoderLayer, constructor, forward, torch.float64, **parts
+    )
+
+
+@drawn
+def gentle(rng, dtype, norm_first, batch=1):
+    """Make a case for a narrow dtype: rows whose norm is nowhere near 0 / 0, and small matrices, so
+    that no rounding grows on its way.
+    """
+    made = layer_case(batch, 3, norm_first=norm_first)(rng)
+    rows = (
+        rng.permuted([[-1.5, -0.5, 0.5, 1.5]] * (3 * batch), axis=-1)
+        + rng.integers(-2, 3, (3 * batch, 1)) / 4
+    )
+    made["forward"]["x"] = torch.from_numpy(rows).reshape(batch, 3, 4).to(dtype)
+    shrunk = {
+        name: weight * (0.4 if weight.ndim > 1 else 1) for name, weight in made["weights"].items()
+    }
+    made["weights"] = {name: weight.round(decimals=3).to(dtype) for name, weight in shrunk.items()}
+    return made
+
+
+@drawn
+def padding(rng, *lengths, seq_len):
+    return padding_mask(draw.padded(rng, rng.permutation(lengths), seq_len))
+
+
+@drawn
+def what_is_masked_changes(rng, norm_first):
+    """Make a case in which x changes at positions that nobody may attend to."""
+    made = layer_case(
+        2, 5, norm_first=norm_first, mask=lambda rng: padding_mask(draw.padded(rng, [3, 4], 5))
+    )(rng)
+    x = made["forward"]["x"].clone()
+    x[0, 4] += 1 + draw.normal(rng, 4, dtype=torch.float64).abs()
+    x[1, 4] -= draw.normal(rng, 4, dtype=torch.float64) + 2
+    return {**made, "changed": {"x": x}}
+
+
+def the_last_word_changes(rng):
+    made = layer_case(2, 4, norm_first=True, mask=lambda rng: causal_mask(4))(rng)
+    x = made["forward"]["x"].clone()
+    x[:, 3] += 1
+    return {**made, "changed": {"x": x}}
+
+
+OUTPUTS = [
+    f"{name}.{kind}"
+    for name in ("self_attention.w_o", "feed_forward.linear_2")
+    for kind in ("weight", "bias")
+]
+
+
+def sized(rng, *shape):
+    """Draw numbers between 1 and 2 in size, of either sign: none that could be dropped unseen."""
+    return torch.from_numpy(((1 + rng.random(shape)) * rng.choice([-1, 1], shape)).round(3))
+
+
+@drawn
+def almost_silent(rng, speaking, norm_first, train, dropout, d_model=2):
+    """Make a case in which both parts put out zeros, but for the parameters named in `speaking`.
+
+    Then few numbers are left that dropout can touch, and each way to drop them comes up in 400
+    calls.
+    """
+    made = layer_case(1, 1, d_model, 1, 2, norm_first=norm_first, dropout=dropout, train=train)(rng)
+    weights = made["weights"]
+    for name in OUTPUTS:
+        weights[name] = (
+            sized(rng, *weights[name].shape)
+            if name in speaking
+            else torch.zeros_like(weights[name])
+        )
+    weights["feed_forward.linear_1.bias"] = 6 + sized(rng, 2)  # awake, whatever comes in
+    made["forward"]["x"] = 3 * sized(rng, 1, 1, d_model)
+    return made
+
+
+ATTENTION_SPEAKS = ("self_attention.w_o.bias",)
+NETWORK_SPEAKS = ("feed_forward.linear_2.weight",)
+
+
+def attend(self, x, mask):
+    return self.self_attention(x, x, x, mask, need_weights=False)[0]
+
+
+def post_norm(x, part, norm, dropout):
+    return norm(x + dropout(part(x)))
+
+
+def pre_norm(x, part, norm, dropout):
+    return x + dropout(part(norm(x)))
+
+
+def layer_with(
+    post=post_norm, pre=pre_norm, attend=attend, pairs=lambda steps: steps, dropout=nn.Dropout
+):
+    """Make an EncoderLayer from rules for a step of post-norm and of pre-norm, for attention, and
+    for which norm goes with which part.
+    """
+
+    class EncoderLayer(reference.EncoderLayer):
+        def __init__(self, d_model, num_heads, d_ff, dropout_=0.0, norm_first=False):
+            super().__init__(d_model, num_heads, d_ff, dropout_, norm_first)
+            self.dropout = dropout(dropout_)
+
+        def forward(self, x, mask=None):
+            steps = [
+                (lambda x: attend(self, x, mask), self.norm_1),
+                (self.feed_forward, self.norm_2),
+            ]
+            step = pre if self.norm_first else post
+            for part, norm in pairs(steps):
+                x = step(x, part, norm, self.dropout)
+            return x
+
+    return EncoderLayer
+
+
+def layer_with_parts(made):
+    """Make an EncoderLayer whose parts are changed after they are made."""
+
+    class EncoderLayer(reference.EncoderLayer):
+        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+            super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
+            made(self, d_model, d_ff, dropout)
+
+    return EncoderLayer
+
+
+def norm_inside_the_sum(x, part, norm, dropout):
+    return x + norm(dropout(part(x)))
+
+
+def norms_at_both_ends(x, part, norm, dropout):
+    return norm(x + dropout(part(norm(x))))
+
+
+def without_norm(x, part, norm, dropout):
+    return x + dropout(part(x))
+
+
+def residual_of_what_was_normalised(x, part, norm, dropout):
+    x = norm(x)
+    return x + dropout(part(x))
+
+
+def attend_over_the_batch(self, x, mask):
+    x = x.transpose(0, 1)
+    return self.self_attention(x, x, x, mask)[0].transpose(0, 1)
+
+
+def the_first_norm_twice(steps):
+    (attention, norm), (network, _) = steps
+    return [(attention, norm), (network, norm)]
+
+
+def norms_exchanged(steps):
+    (attention, first), (network, second) = steps
+    return [(attention, second), (network, first)]
+
+
+def parts_exchanged(steps):
+    (attention, first), (network, second) = steps
+    return [(network, first), (attention, second)]
+
+
+def one_norm_with_two_names(self, d_model, d_ff, dropout):
+    self.norm_2 = self.norm_1
+
+
+def network_without_dropout(self, d_model, d_ff, dropout):
+    self.feed_forward = reference.FeedForward(d_model, d_ff)
+
+
+class Residual(nn.Module):
+    """Holds a norm that its owner also holds under a name of its own."""
+
+    def __init__(self, norm, dropout, norm_first):
+        super().__init__()
+        self.norm, self.dropout, self.norm_first = norm, dropout, norm_first
+
+    def forward(self, x, part):
+        dropped = F.dropout(
+            part(self.norm(x) if self.norm_first else x), self.dropout, self.training
+        )
+        return x + dropped if self.norm_first else self.norm(x + dropped)
+
+
+checks = Checks(
+    reference.EncoderLayer,
+    shortcuts=("TransformerEncoderLayer", "TransformerEncoder", "_transformer_encoder_layer_fwd"),
+)
+shown, hidden, wrong, right = checks.words
+
+shown("post-norm is the default", layer_case(2, 3), weight=3)
+shown("pre-norm, when norm_first is True", layer_case(2, 3, norm_first=True), weight=3)
+shown("a single position", layer_case(1, 1, norm_first=True))
+shown("as many sentences as positions", layer_case(3, 3, norm_first=False))
+shown(
+    "post-norm with padding masked",
+    layer_case(2, 4, norm_first=False, mask=padding(2, 4, seq_len=4)),
+    weight=2,
+)
+shown(
+    "pre-norm with a causal mask of two axes",
+    layer_case(2, 3, norm_first=True, mask=lambda rng: causal_mask(3)[0, 0]),
+    weight=2,
+)
+shown("what is masked is not seen", what_is_masked_changes(False), probe=moved)
+shown("gradients, post-norm", layer_case(1, 2, 4, 2, 3), probe=gradients, weight=2)
+shown("gradients, pre-norm", layer_case(1, 2, 4, 2, 3, norm_first=True), probe=gradients, weight=2)
+shown("without a dropout, train mode changes nothing", layer_case(2, 3, train=True))
+shown(
+    "in train mode the attention's output is dropped",
+    almost_silent(ATTENTION_SPEAKS, norm_first=True, train=True, dropout=0.4),
+    probe=extremes,
+)
+shown(
+    "and the network's, inside and behind it",
+    almost_silent(NETWORK_SPEAKS, norm_first=True, train=True, dropout=0.5),
+    probe=extremes,
+)
+shown(
+    "in eval mode nothing is dropped",
+    almost_silent(NETWORK_SPEAKS, norm_first=True, train=False, dropout=0.5),
+    probe=extremes,
+)
+shown("float32 in, float32 out", gentle(torch.float32, False))
+shown("x stays as it was", layer_case(2, 3, norm_first=True), probe=arguments_after)
+hidden("post-norm on a larger batch", layer_case(3, 5, 8, 4, 10), weight=3)
+hidden("pre-norm on a larger batch", layer_case(3, 5, 6, 3, 9, norm_first=True), weight=3)
+hidden("as many sentences as positions, pre-norm", layer_case(4, 4, norm_first=True))
+hidden("one head, one position", layer_case(2, 1, 4, 1, 3, norm_first=False))
+hidden(
+    "pre-norm with padding masked",
+    layer_case(3, 5, norm_first=True, mask=padding(2, 5, 3, seq_len=5)),
+    weight=2,
+)
+hidden(
+    "post-norm with a causal mask of four axes",
+    layer_case(2, 4, norm_first=False, mask=lambda rng: causal_mask(4)),
+)
+hidden(
+    "pre-norm with a mask for each sentence",
+    layer_case(2, 4, norm_first=True, mask=lambda rng: decoder_mask(draw.padded(rng, [4, 2], 4))),
+)
+hidden(
+    "post-norm with a mask for each head",
+    layer_case(2, 3, norm_first=False, mask=lambda rng: draw.mask(rng, 2, 2, 3, 3)),
+)
+hidden("what is masked is not seen, pre-norm", what_is_masked_changes(True), probe=moved)
+hidden("earlier words do not see the last one", the_last_word_changes, probe=moved)
+hidden("gradients on a batch, post-norm", layer_case(2, 3), probe=gradients, weight=2)
+hidden(
+    "gradients under a mask, pre-norm",
+    layer_case(2, 3, norm_first=True, mask=lambda rng: causal_mask(3)[0, 0]),
+    probe=gradients,
+    weight=2,
+)
+hidden("a dropout of 0 in train mode, pre-norm", layer_case(2, 3, norm_first=True, train=True))
+hidden(
+    "dropout before the sum, post-norm",
+    almost_silent(ATTENTION_SPEAKS, norm_first=False, train=True, dropout=0.5, d_model=3),
+    probe=extremes,
+)
+hidden(
+    "dropout in the network and behind it, three features",
+    almost_silent(NETWORK_SPEAKS, norm_first=True, train=True, dropout=0.5, d_model=3),
+    probe=extremes,
+)
+hidden(
+    "no dropout in eval mode, post-norm",
+    almost_silent(ATTENTION_SPEAKS, norm_first=False, train=False, dropout=0.5, d_model=3),
+    probe=extremes,
+)
+hidden("float32, pre-norm", gentle(torch.float32, True, batch=2))
+hidden("bfloat16 in, bfloat16 out", gentle(torch.bfloat16, True))
+hidden("float16 in, float16 out", gentle(torch.float16, True))
+hidden("numbers that do not lie side by side", layer_case(2, 3), probe=returned_for_views)
+hidden("x stays as it was, post-norm", layer_case(2, 3), probe=arguments_after)
+
+
+wrong(
+    "there is only post-norm",
+    hint="Your layer does the same whatever norm_first says. Where in forward do you ask for it?",
+)(layer_with(pre=post_norm))
+
+
+wrong(
+    "there is only pre-norm",
+    hint="Your layer normalises what goes into each part, and never the sum. What is the default of"
+    " norm_first?",
+)(layer_with(post=pre_norm))
+
+
+wrong(
+    "norm_first is the other one",
+    hint="Both orders are there, but exchanged. Which of the two normalises before the part?",
+)(layer_with(post=pre_norm, pre=post_norm))
+
+
+wrong(
+    "attention finds the mask by itself",
+    hint="Without a mask you are right. Follow the argument mask through your forward: where does it"
+    " end?",
+)(layer_with(attend=lambda self, x, mask: attend(self, x, None)))
+
+
+wrong(
+    "True in a mask means hidden",
+    hint="What you show is what should be hidden. What does True mean in a mask of this course?",
+)(layer_with(attend=lambda self, x, mask: attend(self, x, None if mask is None else ~mask)))
+
+
+wrong(
+    "attention returns one thing",
+    hint="What does MultiHeadAttention return, and which part of that goes on?",
+)(layer_with(attend=lambda self, x, mask: self.self_attention(x, x, x, mask)))
+
+
+@wrong(
+    "x may be written into",
+    hint="The numbers are right, but compare x before and after the call. Which of your operators"
+    " write into x?",
+)
+class LayerThatWritesIntoX(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        if not self.norm_first:
+            return super().forward(x, mask)
+        x += self.dropout(attend(self, self.norm_1(x), mask))
+        x += self.dropout(self.feed_forward(self.norm_2(x)))
+        return x
+
+
+wrong(
+    "a part replaces what it reads",
+    hint="What a part says replaces x in your layer. What does a residual connection do with the two?",
+)(
+    layer_with(
+        post=lambda x, part, norm, dropout: norm(dropout(part(x))),
+        pre=lambda x, part, norm, dropout: dropout(part(norm(x))),
+    )
+)
+
+
+@wrong(
+    "only attention needs a residual",
+    hint="Around attention all is well. Compare your two lines: what does the first one add that the"
+    " second does not?",
+)
+class LayerWithOneResidual(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            x = x + self.dropout(attend(self, self.norm_1(x), mask))
+            return self.dropout(self.feed_forward(self.norm_2(x)))
+        x = self.norm_1(x + self.dropout(attend(self, x, mask)))
+        return self.norm_2(self.dropout(self.feed_forward(x)))
+
+
+wrong(
+    "the residual starts behind the norm",
+    hint="In your pre-norm x itself is lost: what is added is already normalised. Which tensor goes"
+    " around the part untouched?",
+)(layer_with(pre=residual_of_what_was_normalised))
+
+
+@wrong(
+    "both residuals start at the layer's input",
+    hint="Your second sum starts again from the layer's input. What should the feed-forward network's"
+    " output be added to?",
+)
+class LayerThatAddsItsInputTwice(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            seen = x + self.dropout(attend(self, self.norm_1(x), mask))
+            return x + self.dropout(self.feed_forward(self.norm_2(seen)))
+        seen = self.norm_1(x + self.dropout(attend(self, x, mask)))
+        return self.norm_2(x + self.dropout(self.feed_forward(seen)))
+
+
+@wrong(
+    "the two parts work side by side",
+    hint="Your feed-forward network reads the layer's input. Should it see what attention has found?",
+)
+class LayerInParallel(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            return (
+                x
+                + self.dropout(attend(self, self.norm_1(x), mask))
+                + self.dropout(self.feed_forward(self.norm_2(x)))
+            )
+        first = self.norm_1(x + self.dropout(attend(self, x, mask)))
+        return first + self.norm_2(x + self.dropout(self.feed_forward(x)))
+
+
+@wrong(
+    "attention is all of it",
+    hint="The weights of the feed-forward network do not matter to your result. How many parts has a"
+    " layer?",
+)
+class LayerWithoutANetwork(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            return x + self.dropout(attend(self, self.norm_1(x), mask))
+        return self.norm_1(x + self.dropout(attend(self, x, mask)))
+
+
+wrong(
+    "one norm serves both parts",
+    hint="norm_2 does not matter to your result. Which norm belongs to the second part?",
+)(layer_with(pairs=the_first_norm_twice))
+
+
+wrong(
+    "two names may hold one norm",
+    hint="norm_1 and norm_2 are one and the same module in your layer. How many norms did you make?",
+)(layer_with_parts(one_norm_with_two_names))
+
+
+wrong(
+    "residuals are enough",
+    hint="Neither norm_1 nor norm_2 matters to your result. Where do they stand in the formulas?",
+)(layer_with(post=without_norm, pre=without_norm))
+
+
+@wrong(
+    "a pre-norm layer ends with a norm too",
+    hint="Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act on a"
+    " sum?",
+)
+class LayerWithANormAtTheEnd(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        x = super().forward(x, mask)
+        return self.norm_2(x) if self.norm_first else x
+
+
+wrong(
+    "norm_1 belongs to the feed-forward network",
+    hint="Both norms are used, each with the other's part. In which order does the docstring name"
+    " them?",
+)(layer_with(pairs=norms_exchanged))
+
+
+wrong(
+    "the feed-forward network comes first",
+    hint="Your two parts run in the wrong order. Which one looks around, and which one thinks about"
+    " what was found?",
+)(layer_with(pairs=parts_exchanged))
+
+
+wrong(
+    "attention runs over the first axis",
+    hint="Positions of different sentences see each other in your layer. Which axis does"
+    " MultiHeadAttention take for the positions?",
+)(layer_with(attend=attend_over_the_batch))
+
+
+wrong(
+    "the norm goes around the part",
+    hint="You normalise what a part says and add x afterwards. What does post-norm normalise: the"
+    " part's output, or the sum?",
+)(layer_with(post=norm_inside_the_sum))
+
+
+wrong(
+    "normalising twice is safer",
+    hint="Each of your norms is applied twice. How often does it stand in each formula?",
+)(layer_with(post=norms_at_both_ends, pre=norms_at_both_ends))
+
+
+@wrong(
+    "only the query is normalised",
+    hint="In pre-norm your queries are normalised, and your keys and values are not. In"
+    " self-attention, are these different tensors?",
+)
+class LayerWithKeysAsTheyCome(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        if not self.norm_first:
+            return super().forward(x, mask)
+        x = x + self.dropout(self.self_attention(self.norm_1(x), x, x, mask)[0])
+        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+
+
+wrong(
+    "the network needs no dropout of its own",
+    hint="In train mode nothing is dropped inside the feed-forward network. What did you give it when"
+    " you made it?",
+)(layer_with_parts(network_without_dropout))
+
+
+wrong(
+    "dropout belongs to the network alone",
+    hint="In train mode the outputs of the two parts are added in full. What should happen to them"
+    " first?",
+)(layer_with(dropout=lambda rate: nn.Identity()))
+
+
+wrong(
+    "dropout may go on after training",
+    hint="Your results vary in eval mode too. How does your dropout learn which mode the layer is in?",
+)(layer_with(dropout=AlwaysDropping))
+
+
+wrong(
+    "dropout comes behind the sum",
+    hint="In train mode parts of the sum are dropped, and so of x itself. Which of the two terms"
+    " should dropout touch?",
+)(
+    layer_with(
+        post=lambda x, part, norm, dropout: norm(dropout(x + part(x))),
+        pre=lambda x, part, norm, dropout: dropout(x + part(norm(x))),
+    )
+)
+
+
+wrong(
+    "dropout comes before a part",
+    hint="In train mode you drop what goes into a part. The statement names what comes out of it.",
+)(
+    layer_with(
+        post=lambda x, part, norm, dropout: norm(x + part(dropout(x))),
+        pre=lambda x, part, norm, dropout: x + part(dropout(norm(x))),
+    )
+)
+
+
+@right
+class LayerOfTorchsParts(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = NetworkAsSequence(d_model, d_ff, dropout)
+        for name in ("norm_1", "norm_2"):
+            setattr(self, name, nn.LayerNorm(d_model))
+        self.dropout_1, self.dropout_2 = nn.Dropout(dropout), nn.Dropout(dropout)
+        self.pre = norm_first
+
+    def forward(self, x, mask=None):
+        normal = self.norm_1(x) if self.pre else x
+        x = x + self.dropout_1(self.self_attention(normal, normal, normal, mask)[0])
+        if not self.pre:
+            x = self.norm_1(x)
+        normal = self.norm_2(x) if self.pre else x
+        x = x + self.dropout_2(self.feed_forward(normal))
+        return x if self.pre else self.norm_2(x)
+
+
+@right
+class LayerOfResiduals(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = reference.FeedForward(d_model, d_ff, dropout)
+        self.norm_1, self.norm_2 = (reference.LayerNorm(d_model) for _ in range(2))
+        self.around = nn.ModuleList(
+            [Residual(norm, dropout, norm_first) for norm in (self.norm_1, self.norm_2)]
+        )
+
+    def forward(self, x, mask=None):
+        x = self.around[0](x, lambda x: self.self_attention(x, x, x, mask)[0])
+        return self.around[1](x, self.feed_forward)
+
+
+@right
+class LayerOfFunctions(reference.EncoderLayer):
+    def dropped(self, x):
+        return F.dropout(x, self.dropout.p, self.training)
+
+    def normal(self, x, norm):
+        return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, 1e-5)
+
+    def attended(self, x, mask):
+        own = self.self_attention
+        query, key, value = (
+            split_heads(each(x), own.num_heads) for each in (own.w_q, own.w_k, own.w_v)
+        )
+        return own.w_o(
+            merge_heads(F.scaled_dot_product_attention(query, key, value, attn_mask=mask))
+        )
+
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            x = self.dropped(self.attended(self.normal(x, self.norm_1), mask)) + x
+            return self.dropped(self.feed_forward(self.normal(x, self.norm_2))) + x
+        x = self.normal(self.dropped(self.attended(x, mask)) + x, self.norm_1)
+        return self.normal(self.dropped(self.feed_forward(x)) + x, self.norm_2)
+
+
+@right
+class LayerOfTwoForwards(reference.EncoderLayer):
+    def forward(self, x, mask=None):
+        return self.pre(x, mask) if self.norm_first else self.post(x, mask)
+
+    def post(self, x, mask):
+        attended, _ = self.self_attention(query=x, key=x, value=x, mask=mask)
+        x = self.norm_1(torch.add(x, self.dropout(attended)))
+        return self.norm_2(torch.add(x, self.dropout(self.feed_forward(x))))
+
+    def pre(self, x, mask):
+        residual = x.clone()
+        x = self.norm_1(x)
+        x, _ = self.self_attention(x, x, x, mask)
+        x = residual + self.dropout(x)
+        residual = x
+        return residual + self.dropout(self.feed_forward(self.norm_2(x)))

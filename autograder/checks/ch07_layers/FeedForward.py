@@ -1,0 +1,318 @@
+"""The feed-forward network, the same at every position."""
+
+from collections import OrderedDict
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from autograder.authoring import draw
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch07_layers.LayerNorm import at_one_position
+from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
+from solutions import ch07_layers as reference
+
+
+def float64_normal(rng, *shape):
+    return draw.normal(rng, *shape, dtype=torch.float64)
+
+
+@drawn
+def network_case(rng, *shape, d_ff, dtype=torch.float64, dropout=None, **parts):
+    """Make the inputs of a FeedForward; without `dropout` its default is meant."""
+    constructor = {"d_model": shape[-1], "d_ff": d_ff} | (
+        {} if dropout is None else {"dropout": dropout}
+    )
+    x = draw.normal(rng, *shape, dtype=dtype)
+    return draw.module_case(rng, reference.FeedForward, constructor, {"x": x}, dtype, **parts)
+
+
+@drawn
+def two_units_awake(rng, dropout, train, d_model=2):
+    """Make a case with two features in between, both above 0: each of the four ways to drop them
+    comes up in 400 calls.
+    """
+    made = network_case(1, 1, d_model, d_ff=2, dropout=dropout, train=train)(rng)
+    weights = made["weights"]
+    weights["linear_1.weight"] = (0.3 * weights["linear_1.weight"]).round(decimals=3)
+    weights["linear_1.bias"] = 3 + draw.normal(rng, 2, dtype=torch.float64).abs()
+    weights["linear_2.weight"] = weights["linear_2.weight"].sign() * (
+        0.5 + weights["linear_2.weight"].abs()
+    )
+    return made
+
+
+def think(self, x):
+    return self.linear_2(self.dropout(torch.relu(self.linear_1(x))))
+
+
+def network_with(forward=think, dropout=nn.Dropout):
+    """Make a FeedForward from another forward, or another dropout of a given probability."""
+
+    class FeedForward(reference.FeedForward):
+        def __init__(self, d_model, d_ff, dropout_=0.0):
+            super().__init__(d_model, d_ff)
+            self.dropout = dropout(dropout_)
+
+    FeedForward.forward = forward
+    return FeedForward
+
+
+def activated_by(function):
+    return network_with(lambda self, x: self.linear_2(self.dropout(function(self.linear_1(x)))))
+
+
+class AlwaysDropping(nn.Dropout):
+    def forward(self, x):
+        return F.dropout(x, self.p, training=True)
+
+
+class DroppingWithoutScale(nn.Dropout):
+    def forward(self, x):
+        return x * (torch.rand_like(x) >= self.p) if self.training else x
+
+
+class DroppingOnlyInEval(nn.Dropout):
+    def forward(self, x):
+        return F.dropout(x, self.p, training=not self.training)
+
+
+class ScalingInEval(nn.Dropout):
+    def forward(self, x):
+        return x * (torch.rand_like(x) >= self.p) if self.training else x * (1 - self.p)
+
+
+checks = Checks(reference.FeedForward, shortcuts=("FeedForward", "MLP"))
+shown, hidden, wrong, right = checks.words
+
+shown("a single position", network_case(1, 3, d_ff=5))
+shown("a batch of sentences", network_case(2, 3, 4, d_ff=6), weight=2)
+shown(
+    "one position changes, and no other",
+    at_one_position(float64_normal, reference.FeedForward, {"d_model": 4, "d_ff": 6}, (2, 5, 4), 1),
+    probe=moved,
+)
+shown("d_ff may equal d_model", network_case(2, 2, 4, d_ff=4))
+shown("gradients reach x and every weight", network_case(2, 3, d_ff=4), probe=gradients)
+shown("without a dropout, train mode changes nothing", network_case(2, 3, 4, d_ff=6, train=True))
+shown(
+    "in train mode some features in between are dropped",
+    two_units_awake(0.3, True),
+    probe=extremes,
+    weight=2,
+)
+shown("in eval mode none are", two_units_awake(0.4, False), probe=extremes)
+shown("float32 in, float32 out", network_case(2, 3, d_ff=4, dtype=torch.float32))
+shown("bfloat16 in, bfloat16 out", network_case(2, 3, d_ff=4, dtype=torch.bfloat16))
+shown("x stays as it was", network_case(2, 3, d_ff=4), probe=arguments_after)
+hidden("a longer batch", network_case(3, 5, 6, d_ff=11), weight=2)
+hidden("fewer features in between than outside", network_case(2, 3, 5, d_ff=2))
+hidden("four times as many in between", network_case(2, 3, 2, d_ff=8))
+hidden("four axes", network_case(2, 2, 3, 4, d_ff=5))
+hidden(
+    "one position of many changes, and no other",
+    at_one_position(float64_normal, reference.FeedForward, {"d_model": 3, "d_ff": 7}, (2, 7, 3), 4),
+    probe=moved,
+)
+hidden("gradients on a batch", network_case(2, 3, 4, d_ff=6), probe=gradients, weight=2)
+hidden("a dropout of 0 in train mode", network_case(2, 4, d_ff=6, dropout=0.0, train=True))
+hidden("without one, in train mode", network_case(3, 3, 4, d_ff=9, train=True))
+hidden(
+    "most features in between are dropped", two_units_awake(0.6, True, 3), probe=extremes, weight=2
+)
+hidden("none are in eval mode", two_units_awake(0.5, False, 3), probe=extremes)
+hidden("a batch in float32", network_case(2, 3, 4, d_ff=6, dtype=torch.float32))
+hidden("float16 in, float16 out", network_case(2, 4, d_ff=6, dtype=torch.float16))
+hidden("a batch in bfloat16", network_case(2, 3, 4, d_ff=6, dtype=torch.bfloat16))
+hidden(
+    "numbers that do not lie side by side", network_case(2, 3, 4, d_ff=5), probe=returned_for_views
+)
+hidden("a batch stays as it was", network_case(2, 3, 4, d_ff=6), probe=arguments_after)
+
+
+wrong(
+    "two linear layers are enough",
+    hint="Two linear layers one after the other are one linear layer. What stands between them?",
+)(activated_by(lambda hidden: hidden))
+
+
+wrong(
+    "the ReLU comes at the end",
+    hint="Your result has no negative number in it. Where does the ReLU belong?",
+)(network_with(lambda self, x: torch.relu(self.linear_2(self.dropout(self.linear_1(x))))))
+
+
+wrong(
+    "there is a ReLU after each layer",
+    hint="Your result has no negative number in it. How many times does the formula apply the ReLU?",
+)(network_with(lambda self, x: torch.relu(think(self, x))))
+
+
+wrong(
+    "any activation will do",
+    hint="A little of the negative numbers gets through your activation. Which one does the formula"
+    " name?",
+)(activated_by(F.gelu))
+
+
+wrong(
+    "a ReLU may leak",
+    hint="A hundredth of each negative number gets through your activation. Which one does the formula"
+    " name?",
+)(activated_by(F.leaky_relu))
+
+
+wrong(
+    "an activation squeezes",
+    hint="Large numbers do not get through your activation. What does a ReLU do with them?",
+)(activated_by(torch.tanh))
+
+
+@wrong(
+    "one matrix serves both ways",
+    hint="Changing linear_2.weight does not change your result. Do your two layers share a matrix?",
+)
+class TiedNetwork(reference.FeedForward):
+    def forward(self, x):
+        hidden = self.dropout(torch.relu(self.linear_1(x)))
+        return F.linear(hidden, self.linear_1.weight.T, self.linear_2.bias)
+
+
+@wrong(
+    "the biases can be left out", hint="The formula adds something after each of its two products."
+)
+class NetworkWithoutBiases(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear_1 = nn.Linear(d_model, d_ff, bias=False)
+        self.linear_2 = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    forward = think
+
+
+@wrong(
+    "d_ff is always four times d_model",
+    hint="The inner width is an argument. Does it reach your layers?",
+)
+class NetworkOfFixedWidth(reference.FeedForward):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__(d_model, 4 * d_model, dropout)
+
+
+wrong(
+    "the residual connection belongs to the network",
+    hint="You add x to the result. The formula of this exercise does not; the layer around it will.",
+)(network_with(lambda self, x: x + think(self, x)))
+
+
+wrong(
+    "dropout can be forgotten",
+    hint="In train mode every result of yours is the same. What should happen to the features in"
+    " between?",
+)(network_with(lambda self, x: self.linear_2(torch.relu(self.linear_1(x)))))
+
+
+wrong(
+    "dropout comes at the end",
+    hint="In train mode whole numbers of your result become 0. Which features should be dropped: those"
+    " at the end, or those in between?",
+)(network_with(lambda self, x: self.dropout(self.linear_2(torch.relu(self.linear_1(x))))))
+
+
+wrong(
+    "dropout comes in between and at the end",
+    hint="In train mode you drop twice: in between, which is right, and once more. The layer around"
+    " the network will see to its output.",
+)(network_with(lambda self, x: self.dropout(think(self, x))))
+
+
+wrong(
+    "dropout comes first",
+    hint="In train mode you drop features of x. Which features should be dropped: those that come in,"
+    " or those in between?",
+)(network_with(lambda self, x: self.linear_2(torch.relu(self.linear_1(self.dropout(x))))))
+
+
+wrong(
+    "dropout knows by itself when training is over",
+    hint="Your results vary in eval mode too. How does your dropout learn which mode the module is in?",
+)(network_with(dropout=AlwaysDropping))
+
+
+wrong(
+    "training means no dropout",
+    hint="Yours drops in eval mode and not in train mode. What does True mean for the switch that you"
+    " set?",
+)(network_with(dropout=DroppingOnlyInEval))
+
+
+wrong(
+    "what stays needs no scale",
+    hint="You drop some features and leave the others as they are, so that their sum shrinks. By what"
+    " are those that stay divided?",
+)(network_with(dropout=DroppingWithoutScale))
+
+
+wrong(
+    "the scale belongs to eval mode",
+    hint="Your eval mode shrinks the features in between. In torch, eval mode does nothing at all;"
+    " when is the scale applied instead?",
+)(network_with(dropout=ScalingInEval))
+
+
+wrong(
+    "dropout is the part that stays",
+    hint="You keep what should be dropped and drop what should be kept. Is the number a probability of"
+    " dropping or of keeping?",
+)(network_with(dropout=lambda rate: nn.Dropout(1 - rate)))
+
+
+@right
+class NetworkAsSequence(nn.Sequential):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        parts = (
+            nn.Linear(d_model, d_ff),
+            nn.ReLU(),
+            nn.Dropout(p=dropout),
+            nn.Linear(d_ff, d_model),
+        )
+        super().__init__(
+            OrderedDict(zip(("linear_1", "relu", "dropout", "linear_2"), parts, strict=True))
+        )
+
+
+@right
+class NetworkOfFunctions(reference.FeedForward):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__(d_model, d_ff)
+        self.rate = dropout
+
+    def forward(self, x):
+        hidden = F.relu(self.linear_1(x))
+        return self.linear_2(F.dropout(hidden, p=self.rate, training=self.training))
+
+
+@right
+class NetworkOfProducts(reference.FeedForward):
+    def forward(self, x):
+        first, second = self.linear_1, self.linear_2
+        hidden = self.dropout((x @ first.weight.T + first.bias).clamp(min=0))
+        return torch.einsum("...f,df->...d", hidden, second.weight) + second.bias
+
+
+@right
+class NetworkThatDropsFirst(reference.FeedForward):
+    def forward(self, x):  # dropping does not change a sign, so it may come before the ReLU
+        return self.linear_2(torch.relu(self.dropout(self.linear_1(x))))
+
+
+@right
+class NetworkWithAMaskOfItsOwn(reference.FeedForward):
+    def forward(self, x):
+        hidden = self.linear_1(x) * (self.linear_1(x) > 0)
+        if self.training and self.dropout.p > 0:
+            kept = torch.bernoulli(torch.full_like(hidden, 1 - self.dropout.p))
+            hidden = hidden * kept / (1 - self.dropout.p)
+        return self.linear_2(hidden)
