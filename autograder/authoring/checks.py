@@ -19,7 +19,7 @@ from functools import cached_property, partial
 
 from autograder.authoring.drawn import draw
 from autograder.authoring.exercise import Case, Exercise, Misconception
-from autograder.authoring.usual import USUAL
+from autograder.authoring.usual import USUAL, of_argument, of_result
 from autograder.course import CourseError
 from autograder.shared.laws import LAWS
 from autograder.shared.probes import PROBES, returned
@@ -36,17 +36,22 @@ class Checks:
         shortcuts: last names of library functions that do what it asks to write; a call of one
             keeps its points and is flagged.
         probe: how the cases observe it that name no other; one of `autograder.shared.probes`.
+        family: `family(**rules)` makes answers from rules that can be replaced one by one; without
+            any it makes a right one.
 
     Raises:
         CourseError: here and in all methods, in a sentence that names the file, where something
             declared does not fit.
     """
 
-    def __init__(self, reference, *, laws=(), returns=(), shortcuts=(), probe=returned):
-        self.reference = reference
+    def __init__(
+        self, reference, *, laws=(), returns=(), shortcuts=(), probe=returned, family=None
+    ):
+        self.reference, self.family = reference, family
         self.laws = tuple(map(self._law, laws))
         self.returns, self.shortcuts, self.probe = returns, shortcuts, probe
-        self.cases, self.misconceptions, self.alternatives = {}, [], []
+        self.cases, self.misconceptions = {}, []
+        self.alternatives = [family()] if family else []
 
     @property
     def words(self):
@@ -72,12 +77,21 @@ class Checks:
         """Declare a case that runs only when a notebook is graded; arguments as of `shown`."""
         self._add(title, inputs, arguments, probe, weight, laws, visible=False)
 
-    def wrong(self, belief, hint=""):
-        """Declare a wrong answer: a decorator, or called with what a function made.
+    def wrong(self, belief, hint="", *, rule=None, then=None, **changed):
+        """Declare a wrong answer: a decorator, or called with what a function made, unless it is
+        the right one but for what is `changed`, or for what is done `then`:
+
+            wrong("the width is 512", hint="...", d_model=512)
+            wrong("steps count from 0", hint="...", step=lambda step: step + 1)
+            wrong("a tensor is a number", hint="...", then=torch.tensor)
 
         Args:
             belief: the thought behind it, in one line, for the instructor's report.
             hint: what that learner should look at; it never says what to write.
+            rule: which of the family's rules the decorated function is.
+            then: a function of the right result.
+            changed: rules of the family by name; and arguments of the reference, each with what it
+                is taken for, or with a function of what is given.
         """
         if not hint:
             raise self._error(f"the wrong answer {belief!r} has no hint")
@@ -88,6 +102,10 @@ class Checks:
             self.misconceptions.append(Misconception(belief, implementation, hint))
             return implementation
 
+        if changed or then:
+            return declare(self._right_but_for(changed, then))
+        if rule:
+            return lambda function: declare(self.family(**{rule: function}))
         return declare
 
     def right(self, implementation):
@@ -135,6 +153,18 @@ class Checks:
             inputs = partial(draw, arguments)
         laws = None if laws is None else tuple(map(self._law, laws))
         self.cases[title] = Case(title, inputs, probe, laws, visible, weight)
+
+    def _right_but_for(self, changed, then):
+        """Make the right answer with rules or arguments changed, and its result changed `then`."""
+        known = inspect.signature(self.family).parameters if self.family else ()
+        takes = inspect.signature(self.reference).parameters
+        rules = {name: change for name, change in changed.items() if name in known}
+        arguments = {name: change for name, change in changed.items() if name not in known}
+        if unknown := [name for name in arguments if name not in takes]:
+            raise self._error(f"{unknown[0]!r} is neither a rule nor an argument")
+        answer = self.family(**rules) if self.family else self.reference
+        answer = of_argument(**arguments)(answer) if arguments else answer
+        return of_result(then)(answer) if then else answer
 
     def _require_signature(self, title, given):
         """Raise a CourseError unless arguments are those of the reference, in its order."""

@@ -37,6 +37,30 @@ def of_arguments(change):
     return make
 
 
+def of_argument(**changes):
+    """Make wrong answers that change single arguments, by name, and then do it right; of a class,
+    those that make it: `of_argument(eps=1e-5)` for one that does not heed its argument, and
+    `of_argument(max_len=lambda max_len: max_len + 1)`.
+    """
+
+    def make(reference):
+        right = reference.__init__ if inspect.isclass(reference) else reference
+        signature = inspect.signature(right)
+
+        @wraps(right)
+        def wrong(*arguments, **named):
+            given = signature.bind(*arguments, **named)
+            given.apply_defaults()
+            for name, change in changes.items():
+                new = change(given.arguments[name]) if callable(change) else change
+                given.arguments[name] = new
+            return right(*given.args, **given.kwargs)
+
+        return instead_of(right, wrong, reference)
+
+    return make
+
+
 def of_result(change):
     """Make wrong answers that do it right and then change the result; of a class, that of its
     `forward`.
@@ -49,11 +73,16 @@ def of_result(change):
         def wrong(*arguments, **named):
             return change(right(*arguments, **named))
 
-        if inspect.isclass(reference):
-            return type(reference.__name__, (reference,), {"forward": wrong})
-        return wrong
+        return instead_of(right, wrong, reference)
 
     return make
+
+
+def instead_of(right, wrong, reference):
+    """Return `wrong`, or a class like the reference's with that method instead of `right`."""
+    if inspect.isclass(reference):
+        return type(reference.__name__, (reference,), {right.__name__: wrong})
+    return wrong
 
 
 def each(change):

@@ -11,6 +11,7 @@ from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn, integer
 from autograder.authoring.exercise import load_exercises
 from autograder.authoring.faults import faults_of
+from autograder.authoring.usual import of_argument
 from autograder.course import CourseError
 from autograder.shared.judge import share
 from autograder.shared.laws import exactly_one, sums_to_one, sums_to_zero
@@ -140,6 +141,57 @@ def test_usual_wrong_answers_lose_points(name):
     verdicts = judged(scores.exercise.prepare(b"any"), wrong.implementation)
     assert share(verdicts) == 0
     assert wrong.hint in verdicts[0].message
+
+
+def softmax_with(base=np.e, divisor=np.sum):
+    """Make a softmax from its rules."""
+
+    def softmax(scores, axis=-1):
+        powers = base**scores
+        return powers / divisor(powers, axis=axis, keepdims=True)
+
+    return softmax
+
+
+def test_a_wrong_answer_is_the_right_one_but_for_a_rule_an_argument_or_what_follows():
+    checks = Checks(reference.softmax, family=softmax_with)
+    twos = checks.wrong("powers of two", hint="Look.", base=2)
+    first = checks.wrong("always the first axis", hint="Look.", axis=0)
+    other = checks.wrong("the other axis", hint="Look.", axis=lambda axis: axis - 1)
+    percent = checks.wrong("in percent", hint="Look.", then=lambda weights: 100 * weights)
+
+    @checks.wrong("the largest divides", hint="Look.", rule="divisor")
+    def by_largest(powers, axis, keepdims):
+        return powers.max(axis=axis, keepdims=keepdims)
+
+    scores = np.array([[0.0, 1.0], [3.0, 1.0]])
+    right = checks.exercise.alternatives[0]
+    assert np.allclose(right(scores), reference.softmax(scores))
+    assert np.allclose(twos(scores)[0], [1 / 3, 2 / 3])
+    assert np.allclose(first(scores), reference.softmax(scores, axis=0))
+    assert np.allclose(other(scores, axis=-1), reference.softmax(scores, axis=0))
+    assert np.allclose(percent(scores).sum(axis=-1), 100)
+    assert np.allclose(by_largest(scores).max(axis=-1), 1)
+    assert [each.implementation for each in checks.exercise.misconceptions] == [
+        twos,
+        first,
+        other,
+        percent,
+        by_largest,
+    ]
+
+
+def test_a_class_is_made_with_an_argument_that_is_taken_for_another():
+    class Scaled:
+        def __init__(self, factor=1):
+            self.factor = factor
+
+    assert of_argument(factor=3)(Scaled)(2).factor == 3
+
+
+def test_a_rule_that_there_is_not_is_told(checks):
+    with pytest.raises(CourseError, match="'dim' is neither a rule nor an argument"):
+        checks.wrong("another axis", hint="Look.", dim=0)
 
 
 def test_exercises_come_in_the_order_of_the_source():
