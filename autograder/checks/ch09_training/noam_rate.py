@@ -6,25 +6,26 @@ import numpy as np
 import torch
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import drawn, integer
 from autograder.shared.probes import returned_number
-from solutions import ch09_training as reference
+from solutions.ch09_training import noam_rate
 
 # wide, with long warm-ups: the rates are small, so that float32 is precise enough
 WIDTHS = (384, 512, 640, 768, 896, 1024)
 
 
 @drawn
-def case(rng, low, high):
+def rate_case(rng, low, high):
     """Draw a step as a part of the warm-up, between two bounds."""
-    warmup_steps = int(rng.integers(80, 200)) * 100
-    step = int(warmup_steps * rng.uniform(low, high)) if high > low else int(warmup_steps * low)
+    warmup_steps = 100 * integer(rng, 80, 200)
+    part = rng.uniform(low, high) if high > low else low
+    step = int(warmup_steps * part)
     return {"step": step, "d_model": int(rng.choice(WIDTHS)), "warmup_steps": warmup_steps}
 
 
 @drawn
 def first_steps(rng, step):
-    return {**case(1, 2)(rng), "step": step}
+    return {**rate_case(rng, 1, 2), "step": step}
 
 
 def noam_with(
@@ -36,54 +37,56 @@ def noam_with(
 ):
     """Make a schedule from its rules."""
 
-    def noam_rate(step, d_model, warmup_steps):
+    def rate(step, d_model, warmup_steps):
         step = first(step)
         return factor(d_model) * choose(falling(step, warmup_steps), rising(step, warmup_steps))
 
-    return noam_rate
+    return rate
 
 
-checks = Checks(reference.noam_rate, probe=returned_number)
+checks = Checks(noam_rate, family=noam_with, probe=returned_number)
 shown, hidden, wrong, right = checks.words
 
-shown("in the middle of the warm-up", case(0.2, 0.8), weight=2)
-shown("after the warm-up", case(1.5, 6), weight=2)
+shown("in the middle of the warm-up", rate_case(0.2, 0.8), weight=2)
+shown("after the warm-up", rate_case(1.5, 6), weight=2)
 shown("step 0 is treated as step 1", first_steps(0))
 shown("the first step", first_steps(1))
-shown("the highest rate", case(1, 1))
-hidden("early in the warm-up", case(0.01, 0.2), weight=2)
-hidden("soon after the warm-up", case(1.1, 1.4), weight=2)
-hidden("long after the warm-up", case(40, 900))
+shown("the highest rate", rate_case(1, 1))
+hidden("early in the warm-up", rate_case(0.01, 0.2), weight=2)
+hidden("soon after the warm-up", rate_case(1.1, 1.4), weight=2)
+hidden("long after the warm-up", rate_case(40, 900))
 hidden("before the first step", first_steps(0))
 hidden("the second step of all", first_steps(2))
-hidden("at the peak of the curve", case(1, 1))
+hidden("at the peak of the curve", rate_case(1, 1))
 
 
 wrong(
     "step 0 is a step like others",
     hint="What is 0 to the power of -0.5? Schedulers ask for step 0, too.",
-)(noam_with(first=lambda step: step))
+    first=int,
+)
 
 
 @wrong(
     "before the first step the rate is 0",
     hint="With a rate of 0 a step is lost. As which step should step 0 be treated?",
 )
-def rate_0_first(step, d_model, warmup_steps):
-    return reference.noam_rate(step, d_model, warmup_steps) if step else 0.0
+def of_0_first(step, *others):
+    return noam_rate(step, *others) if step else 0.0
 
 
 wrong(
     "steps count from 0",
     hint="Your rates are those of the next step. From which number do steps count, and which one is"
     " the exception?",
-)(noam_with(first=lambda step: step + 1))
+    step=lambda step: step + 1,
+)
 
 
 wrong(
     "the larger of the two counts",
-    hint="Your rate starts very high, falls, and then grows without end. Compute both parts for step"
-    " 1: which one is meant?",
+    hint="Your rate starts very high, falls, and then grows without end. Compute both parts for"
+    " step 1: which one is meant?",
 )(noam_with(choose=max))
 
 
@@ -133,19 +136,22 @@ wrong(
 wrong(
     "the width plays no part",
     hint="The shape of your curve is right, and its height is wrong. Which argument is not used?",
-)(noam_with(factor=lambda d_model: 1.0))
+    d_model=1,
+)
 
 
 wrong(
     "the width is 512",
     hint="Right for a d_model of 512. Is a number written in your code that should be an argument?",
-)(noam_with(factor=lambda d_model: 512**-0.5))
+    d_model=512,
+)
 
 
 wrong(
     "the warm-up takes 4000 steps",
     hint="Right after the warm-up. Is a number written in your code that should be an argument?",
-)(noam_with(rising=lambda step, warmup_steps: step * 4000**-1.5))
+    warmup_steps=4000,
+)
 
 
 @wrong(
@@ -158,21 +164,16 @@ def up_to_1(step, d_model, warmup_steps):
     return min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 
 
-@wrong(
+wrong(
     "a tensor is a number",
     hint="The number is right, and its type is not. Which method makes a Python number of a tensor?",
+    then=torch.tensor,
 )
-def as_tensor(step, d_model, warmup_steps):
-    return torch.tensor(reference.noam_rate(step, d_model, warmup_steps))
-
-
-right(noam_with())
 
 
 @right
 def by_branches(step, d_model, warmup_steps):
-    if step < 1:
-        step = 1
+    step = step or 1
     if step < warmup_steps:
         return step / (math.sqrt(d_model) * warmup_steps * math.sqrt(warmup_steps))
     return 1 / math.sqrt(d_model * step)

@@ -5,9 +5,9 @@ import torch
 from autograder.authoring.checks import Checks
 from autograder.authoring.draw import padded
 from autograder.authoring.drawn import drawn
+from autograder.authoring.usual import each
 from autograder.checks.ch09_training import BOS, EOS
 from autograder.shared.probes import arguments_after, device_kept, returned_for_views
-from solutions import ch09_training as reference
 from solutions.ch09_training import teacher_forcing_pair
 
 
@@ -36,7 +36,7 @@ def two_columns(rng):
     return {"target_ids": targets(rng, [3, 1, 2, 4])[:, :2].clone()}
 
 
-checks = Checks(reference.teacher_forcing_pair, returns=("decoder_input", "expected"))
+checks = Checks(teacher_forcing_pair, returns=("decoder_input", "expected"))
 shown, hidden, wrong, right = checks.words
 
 shown("one sentence", batch_of([3]), weight=2)
@@ -53,18 +53,17 @@ hidden("the result lies where the ids lie", batch_of([2, 3]), probe=device_kept)
 hidden("a batch of target ids stays as it was", batch_of([3, 2, 4]), probe=arguments_after)
 
 
-@wrong(
-    "the decoder reads what comes and says what was",
+swapped = checks.usual(
+    "in another order",
+    belief="the decoder reads what comes and says what was",
     hint="Your two results are each other's. Which of them begins with `<bos>`?",
 )
-def swapped(target_ids):
-    return target_ids[:, 1:], target_ids[:, :-1]
 
 
 @wrong(
     "the decoder should say what it reads",
-    hint="At each position your decoder reads the very word that it is asked for. What should it say"
-    " after `<bos>`?",
+    hint="At each position your decoder reads the very word that it is asked for. What should it"
+    " say after `<bos>`?",
 )
 def of_the_same(target_ids):
     return target_ids[:, :-1], target_ids[:, :-1]
@@ -72,8 +71,8 @@ def of_the_same(target_ids):
 
 @wrong(
     "the decoder reads the whole sentence",
-    hint="Your two results differ in length. After the last word there is nothing left to predict: who"
-    " needs to read it?",
+    hint="Your two results differ in length. After the last word there is nothing left to predict:"
+    " who needs to read it?",
 )
 def whole_input(target_ids):
     return target_ids, target_ids[:, 1:]
@@ -81,8 +80,8 @@ def whole_input(target_ids):
 
 @wrong(
     "nothing need be cut",
-    hint="Both of your results are the whole sentence. Which question does each position ask, and what"
-    " is the answer?",
+    hint="Both of your results are the whole sentence. Which question does each position ask, and"
+    " what is the answer?",
 )
 def whole(target_ids):
     return target_ids, target_ids
@@ -98,8 +97,8 @@ def of_rows(target_ids):
 
 @wrong(
     "what leaves in front comes back behind",
-    hint="In your second result the first word stands behind the last one. How many questions does a"
-    " sentence of `seq_len` ids ask?",
+    hint="In your second result the first word stands behind the last one. How many questions does"
+    " a sentence of `seq_len` ids ask?",
 )
 def rolled(target_ids):
     return target_ids, target_ids.roll(-1, dims=1)
@@ -115,8 +114,8 @@ def without_both_ends(target_ids):
 
 @wrong(
     "the word after the next one is asked for",
-    hint="Between what your decoder reads and what it should say a word is left out. How many columns"
-    " does each result lose?",
+    hint="Between what your decoder reads and what it should say a word is left out. How many"
+    " columns does each result lose?",
 )
 def two_apart(target_ids):
     return target_ids[:, :-2], target_ids[:, 2:]
@@ -132,19 +131,18 @@ def without_the_end(target_ids):
     return decoder_input.masked_fill(decoder_input == EOS, 0), expected
 
 
-@wrong(
+wrong(
     "tensors hold floating numbers",
     hint="Ids are looked up in a table. Which dtype did they come in?",
+    then=each(torch.Tensor.float),
 )
-def of_floats(target_ids):
-    decoder_input, expected = teacher_forcing_pair(target_ids)
-    return decoder_input.float(), expected.float()
 
 
-@wrong("ids have 64 bits", hint="Right for ids of 64 bits. Which dtype did these come in?")
-def of_longs(target_ids):
-    decoder_input, expected = teacher_forcing_pair(target_ids)
-    return decoder_input.long(), expected.long()
+wrong(
+    "ids have 64 bits",
+    hint="Right for ids of 64 bits. Which dtype did these come in?",
+    then=each(torch.Tensor.long),
+)
 
 
 @wrong(
@@ -159,10 +157,7 @@ def in_place(target_ids):
 @right
 def by_narrow(target_ids):
     length = target_ids.size(1) - 1
-    return (
-        target_ids.narrow(1, 0, length).contiguous(),
-        target_ids.narrow(1, 1, length).contiguous(),
-    )
+    return tuple(target_ids.narrow(1, start, length).contiguous() for start in (0, 1))
 
 
 @right
@@ -175,12 +170,11 @@ def by_index(target_ids):
 def by_rows(target_ids):
     rows = target_ids.tolist()
     return tuple(
-        torch.tensor([row[cut] for row in rows], dtype=target_ids.dtype, device=target_ids.device)
-        for cut in (slice(None, -1), slice(1, None))
+        target_ids.new_tensor([row[cut] for row in rows]) for cut in (slice(-1), slice(1, None))
     )
 
 
 @right
 def by_columns(target_ids):
-    columns = list(target_ids.unbind(dim=1))
+    columns = target_ids.unbind(dim=1)
     return torch.stack(columns[:-1], dim=1), torch.stack(columns[1:], dim=1)

@@ -1,6 +1,7 @@
 """One step of training: clear, predict, backpropagate, clip, update."""
 
 import math
+from functools import partial
 
 import torch
 from torch import nn
@@ -16,15 +17,14 @@ from autograder.checks.ch09_training.teacher_forcing_pair import (
     whole,
 )
 from autograder.shared.probes import updated, with_stand_ins
-from solutions import ch09_training as reference
-from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
+from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair, train_step
 
-SIZES = {
-    "src_embedding.weight": (7, 3),
-    "tgt_embedding.weight": (6, 3),
-    "generator.weight": (6, 3),
-    "generator.bias": (6,),
-}
+SIZES = (
+    ("src_embedding.weight", (7, 3)),
+    ("tgt_embedding.weight", (6, 3)),
+    ("generator.weight", (6, 3)),
+    ("generator.bias", (6,)),
+)
 
 
 @drawn
@@ -52,24 +52,19 @@ def step_case(
         arguments: `smoothing` and `max_norm`, both or none.
     """
 
-    def draw(rng):
-        drawn = {
-            name: size * each for name, each in weights(rng, list(SIZES.items()), dtype).items()
-        }
+    while True:
+        drawn = {name: size * each for name, each in weights(rng, SIZES, dtype).items()}
         model = {"stand_in": "translator", "weights": drawn, "dropout": dropout, "train": train}
         lr = 0.5 if optimizer == "SGD" else 0.01
-        return {
+        inputs = {
             "model": {**model, "old_gradients": old_gradients},
             "optimizer": {"stand_in": "optimizer", "name": optimizer, "lr": lr},
             "src": padded(rng, lengths[::-1], max(lengths), 7),
             "tgt": targets(rng, lengths, 6),
             **arguments,
         }
-
-    drawn = draw(rng)
-    while length_of_gradients(drawn) < longer_than:
-        drawn = draw(rng)
-    return drawn
+        if longer_than <= length_of_gradients(inputs):
+            return inputs
 
 
 def length_of_gradients(inputs):
@@ -79,117 +74,52 @@ def length_of_gradients(inputs):
     return nn.utils.get_total_norm([each.grad for each in model.parameters()])
 
 
-def clip_all(model, max_norm):
-    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+def clip_by(
+    length=lambda grads: math.sqrt(sum(float((each**2).sum()) for each in grads)),
+    factor=lambda length, max_norm: min(1, max_norm / length),
+):
+    """Make a rule for clipping from what is taken for the length, and what gradients are multiplied
+    with.
+    """
+
+    def clip(parameters, max_norm):
+        grads = [each.grad for each in parameters]
+        scale = factor(length(grads), max_norm)
+        for grad in grads:
+            grad *= scale
+
+    return clip
 
 
 def step_with(
-    mode=lambda model: model.train(),
-    clear=lambda model, optimizer: optimizer.zero_grad(),
+    mode=nn.Module.train,
+    clear=torch.optim.Optimizer.zero_grad,
     pair=teacher_forcing_pair,
     logits=lambda model, src, tgt: model(src, tgt),
     loss=label_smoothed_loss,
-    smooth=lambda smoothing: smoothing,
-    norm=lambda max_norm: max_norm,
-    clip=clip_all,
+    clip=nn.utils.clip_grad_norm_,
     update=lambda model, optimizer: optimizer.step(),
-    tell=lambda loss, again, was_training, model: loss.item(),
+    result=lambda loss, again: loss.item(),
 ):
     """Make a training step from its rules."""
 
-    def train_step(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+    def step(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
         def loss_now():
             decoder_input, expected = pair(tgt)
-            return loss(logits(model, src, decoder_input), expected, smoothing=smooth(smoothing))
+            return loss(logits(model, src, decoder_input), expected, smoothing=smoothing)
 
-        was_training = model.training
         mode(model)
-        clear(model, optimizer)
+        clear(optimizer)
         found = loss_now()
         found.backward()
-        clip(model, norm(max_norm))
+        clip(list(model.parameters()), max_norm)
         update(model, optimizer)
-        return tell(found, loss_now, was_training, model)
+        return result(found, loss_now)
 
-    return train_step
-
-
-def leave_gradients(model, optimizer):
-    pass
+    return step
 
 
-def nothing(model, max_norm):
-    pass
-
-
-def each_number(model, max_norm):
-    nn.utils.clip_grad_value_(model.parameters(), max_norm)
-
-
-def each_tensor(model, max_norm):
-    for parameter in model.parameters():
-        nn.utils.clip_grad_norm_([parameter], max_norm)
-
-
-def always(model, max_norm):
-    length = math.sqrt(sum(float((each.grad**2).sum()) for each in model.parameters()))
-    for each in model.parameters():
-        each.grad *= max_norm / length
-
-
-def without_root(model, max_norm):
-    length = sum(float((each.grad**2).sum()) for each in model.parameters())
-    for each in model.parameters():
-        each.grad *= min(1, max_norm / length)
-
-
-def sum_of_norms(model, max_norm):
-    length = sum(float(each.grad.norm()) for each in model.parameters())
-    for each in model.parameters():
-        each.grad *= min(1, max_norm / length)
-
-
-def to_nothing(model, max_norm):
-    length = math.sqrt(sum(float((each.grad**2).sum()) for each in model.parameters()))
-    if length > max_norm:
-        for each in model.parameters():
-            each.grad.zero_()
-
-
-def leave_weights(model, optimizer):
-    pass
-
-
-def twice(model, optimizer):
-    optimizer.step()
-    optimizer.step()
-
-
-def against_the_optimizer(model, optimizer):
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter -= optimizer.param_groups[0]["lr"] * parameter.grad
-
-
-def back_to_the_mode_before(loss, again, was_training, model):
-    model.train(was_training)
-    return loss.item()
-
-
-def eval_afterwards(loss, again, was_training, model):
-    model.eval()
-    return loss.item()
-
-
-def sum_of_losses(logits, expected, smoothing):
-    return label_smoothed_loss(logits, expected, smoothing=smoothing) * (expected != 0).sum()
-
-
-def padding_counts(logits, expected, smoothing):
-    return label_smoothed_loss(logits, expected, -1, smoothing)
-
-
-checks = Checks(reference.train_step, probe=updated)
+checks = Checks(train_step, family=step_with, probe=updated)
 shown, hidden, wrong, right = checks.words
 
 shown("a small batch", step_case(), weight=2)
@@ -237,122 +167,155 @@ wrong(
     "the gradients of the last step are gone by themselves",
     hint="What `backward()` finds is added to what stands in `grad` already. Is there anything left"
     " from the step before?",
-)(step_with(clear=leave_gradients))
+    clear=lambda optimizer: None,
+)
 
 
 wrong(
     "gradients may have any length",
     hint="Right where gradients are short. Between which two lines can they be made shorter, and is"
     " `max_norm` used there?",
-)(step_with(clip=nothing))
+    clip=lambda *_: None,
+)
 
 
 wrong(
     "each number is clipped by itself",
     hint="You cut off single numbers, and the gradient points elsewhere afterwards. Of what is"
     " `max_norm` the largest length?",
-)(step_with(clip=each_number))
+    clip=nn.utils.clip_grad_value_,
+)
 
 
-wrong(
+@wrong(
     "each parameter is clipped by itself",
     hint="Each of your parameters has a length and a factor of its own. How long are all gradients"
     " together?",
-)(step_with(clip=each_tensor))
+    rule="clip",
+)
+def each_tensor(parameters, max_norm):
+    for parameter in parameters:
+        nn.utils.clip_grad_norm_(parameter, max_norm)
 
 
 wrong(
     "gradients always have the length max_norm",
     hint="Short gradients become longer in your step. When should they be scaled at all?",
-)(step_with(clip=always))
+    clip=clip_by(factor=lambda length, max_norm: max_norm / length),
+)
 
 
 wrong(
     "a norm is a sum of squares",
     hint="Gradients of 3 and 4 have the length 5. Which one do you compute?",
-)(step_with(clip=without_root))
+    clip=clip_by(lambda grads: sum(float((each**2).sum()) for each in grads)),
+)
 
 
-wrong("lengths add up", hint="Gradients of 3 and 4 have the length 5. Which one do you compute?")(
-    step_with(clip=sum_of_norms)
+wrong(
+    "lengths add up",
+    hint="Gradients of 3 and 4 have the length 5. Which one do you compute?",
+    clip=clip_by(lambda grads: sum(float(each.norm()) for each in grads)),
 )
 
 
 wrong(
     "long gradients are thrown away",
     hint="With long gradients your weights do not move. Should they be dropped, or made shorter?",
-)(step_with(clip=to_nothing))
+    clip=clip_by(factor=lambda length, max_norm: length <= max_norm),
+)
 
 
-wrong("max_norm is 1", hint="Right for the default. What has become of the argument `max_norm`?")(
-    step_with(norm=lambda max_norm: 1.0)
+wrong(
+    "max_norm is 1",
+    hint="Right for the default. What has become of the argument `max_norm`?",
+    max_norm=1.0,
 )
 
 
 wrong(
     "the caller sets the mode",
-    hint="After an evaluation a model comes in eval mode. In which mode should it learn, with all of"
-    " its parts?",
-)(step_with(mode=lambda model: None))
+    hint="After an evaluation a model comes in eval mode. In which mode should it learn, with all"
+    " of its parts?",
+    mode=lambda model: None,
+)
 
 
 wrong(
     "a model learns in eval mode",
     hint="In your step dropout is off. In which mode should a model learn?",
-)(step_with(mode=lambda model: model.eval()))
+    mode=nn.Module.eval,
+)
 
 
-wrong(
+@wrong(
     "the mode is put back",
     hint="The step itself is right. In which mode should the model be afterwards, according to the"
     " docstring?",
-)(step_with(tell=back_to_the_mode_before))
+)
+def back_to_the_mode_before(model, *others):
+    was_training = model.training
+    loss = train_step(model, *others)
+    model.train(was_training)
+    return loss
 
 
-wrong(
+@wrong(
     "the model rests in eval mode",
     hint="The step itself is right. In which mode should the model be afterwards, according to the"
     " docstring?",
-)(step_with(tell=eval_afterwards))
+)
+def eval_afterwards(model, *others):
+    loss = train_step(model, *others)
+    model.eval()
+    return loss
 
 
 wrong(
     "the loss is looked up after the step",
     hint="Your weights are right. Is the loss that you return the one before the update, or the one"
     " after it?",
-)(step_with(tell=lambda loss, again, was_training, model: again().item()))
+    result=lambda loss, again: again().item(),
+)
 
 
 wrong(
     "a tensor is a number",
     hint="A loss that is kept as a tensor keeps everything alive that it was computed from. Which"
     " method makes a Python number of it?",
-)(step_with(tell=lambda loss, again, was_training, model: loss))
+    result=lambda loss, again: loss,
+)
 
 
 wrong(
     "labels need no smoothing",
     hint="Right with smoothing=0. What has become of the argument `smoothing`?",
-)(step_with(smooth=lambda smoothing: 0.0))
+    smoothing=0.0,
+)
 
 
 wrong(
     "smoothing is always 0.1",
     hint="Right with the default. What has become of the argument `smoothing`?",
-)(step_with(smooth=lambda smoothing: 0.1))
+    smoothing=0.1,
+)
 
 
 wrong(
     "padding counts as a target",
     hint="Right where no sentence has padding. Which id should the loss overlook?",
-)(step_with(loss=padding_counts))
+    loss=partial(label_smoothed_loss, pad_id=-1),
+)
 
 
-wrong(
+@wrong(
     "a sum is as good as a mean",
     hint="Your loss grows with the batch. Does something happen to it between the loss function and"
     " your result?",
-)(step_with(loss=sum_of_losses))
+    rule="loss",
+)
+def sum_of_losses(logits, expected, smoothing):
+    return label_smoothed_loss(logits, expected, smoothing=smoothing) * (expected != 0).sum()
 
 
 wrong(
@@ -364,8 +327,8 @@ wrong(
 
 wrong(
     "nothing need be cut",
-    hint="The decoder reads the whole target, and at each position the very word that it is asked for."
-    " What was exercise 1 for?",
+    hint="The decoder reads the whole target, and at each position the very word that it is asked"
+    " for. What was exercise 1 for?",
 )(step_with(pair=whole))
 
 
@@ -384,28 +347,32 @@ wrong(
 
 wrong(
     "backward moves the weights",
-    hint="Your loss is right, and no weight has moved. Who moves them, and what do the gradients hold"
-    " at that moment?",
-)(step_with(update=leave_weights))
+    hint="Your loss is right, and no weight has moved. Who moves them, and what do the gradients"
+    " hold at that moment?",
+    update=lambda *_: None,
+)
 
 
 wrong(
     "two steps are better than one",
     hint="Your weights have moved too far. How often does the optimizer step?",
-)(step_with(update=twice))
+    update=lambda model, optimizer: [optimizer.step(), optimizer.step()],
+)
 
 
-wrong(
+@wrong(
     "the weights move along the gradient, whatever the optimizer is",
     hint="Right for plain gradient descent. Who knows how a gradient becomes a change of weights?",
-)(step_with(update=against_the_optimizer))
-
-
-right(step_with())
+    rule="update",
+)
+@torch.no_grad
+def against_the_optimizer(model, optimizer):
+    for parameter in model.parameters():
+        parameter -= optimizer.param_groups[0]["lr"] * parameter.grad
 
 
 @right
-def step_by_hand(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+def by_hand(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
     """No helper: gradients set to None, a loss of PyTorch's, and clipping by a square root."""
     for parameter in model.parameters():
         parameter.grad = None
@@ -425,7 +392,7 @@ def step_by_hand(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
 
 
 @right
-def step_by_parts(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+def by_parts(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
     """The model's parts one by one, gradients by `torch.autograd.grad`, cleared again at the
     end.
     """
@@ -445,7 +412,7 @@ def step_by_parts(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
 
 
 @right
-def step_by_closure(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
+def by_closure(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
     """All of it inside of a closure, which the optimizer calls; clears gradients to zeros, and
     predicts all positions at once.
     """
@@ -456,11 +423,7 @@ def step_by_closure(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
         logits = model(src, tgt)[:, :-1]
         loss = label_smoothed_loss(logits, tgt[:, 1:], 0, smoothing)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(
-            [each for group in optimizer.param_groups for each in group["params"]],
-            max_norm,
-            norm_type=2,
-        )
+        nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], max_norm, norm_type=2)
         return loss
 
     return optimizer.step(closure).item()
