@@ -1,0 +1,256 @@
+"""Token ids as rows of a table."""
+
+import numpy as np
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch01_embeddings import different_numbers, thirds
+from autograder.shared.probes import arguments_after
+from solutions import ch01_embeddings as reference
+
+
+def ids_with_padding(rng, *shape, vocab_size):
+    """Draw ids; where there are three or more, the first three are 0 and twice another one, in any
+    order.
+    """
+    ids = rng.integers(vocab_size, size=shape)
+    if ids.size >= 3:
+        ids.flat[:3] = 0
+        ids.flat[rng.permutation(3)[:2]] = rng.integers(1, vocab_size)
+    return ids
+
+
+def ids_of_the_upper_half(rng, *shape, vocab_size):
+    return rng.integers(vocab_size // 2, vocab_size, size=shape)
+
+
+@drawn
+def ids_and_table(
+    rng,
+    *shape,
+    vocab_size,
+    d_model,
+    ids_of=ids_with_padding,
+    numbers_of=different_numbers,
+    dtype=np.float64,
+):
+    ids = ids_of(rng, *shape, vocab_size=vocab_size)
+    return {"token_ids": ids, "table": numbers_of(rng, vocab_size, d_model, dtype=dtype)}
+
+
+checks = Checks(
+    reference.embed, shortcuts=("embedding", "Embedding", "embedding_bag", "EmbeddingBag")
+)
+shown, hidden, wrong, right = checks.words
+
+shown("three ids pick three rows of the table", ids_and_table(3, vocab_size=3, d_model=2), weight=2)
+shown("two sentences at once keep their shape", ids_and_table(2, 3, vocab_size=5, d_model=4))
+shown("a table with as many rows as columns", ids_and_table(4, vocab_size=4, d_model=4))
+shown(
+    "no ids give no vectors, each still of d_model numbers",
+    ids_and_table(0, vocab_size=3, d_model=2),
+)
+shown(
+    "a float32 table gives float32 vectors",
+    ids_and_table(3, vocab_size=3, d_model=2, dtype=np.float32),
+)
+shown(
+    "ids and table stay as they were",
+    ids_and_table(2, 3, vocab_size=3, d_model=2),
+    probe=arguments_after,
+)
+hidden("ids with three axes", ids_and_table(2, 3, 4, vocab_size=6, d_model=5), weight=2)
+hidden("a single id without axes gives a single vector", ids_and_table(vocab_size=5, d_model=3))
+hidden(
+    "a table of hundreds of rows",
+    ids_and_table(6, vocab_size=600, d_model=3, ids_of=ids_of_the_upper_half),
+)
+hidden(
+    "a float16 table gives float16 vectors",
+    ids_and_table(2, 3, vocab_size=4, d_model=3, dtype=np.float16),
+)
+hidden("one id in a row gives one row", ids_and_table(1, vocab_size=4, d_model=3))
+hidden("axes of length 1 stay", ids_and_table(1, 3, vocab_size=4, d_model=1))
+hidden("ids with four axes", ids_and_table(2, 1, 2, 3, vocab_size=4, d_model=2))
+hidden("two sentences without words", ids_and_table(2, 0, vocab_size=4, d_model=3))
+hidden(
+    "the vectors have all the digits of the table",
+    ids_and_table(3, vocab_size=4, d_model=2, numbers_of=thirds),
+)
+
+
+@wrong(
+    "ids come in a single row",
+    hint="The shape of the ids has been lost on the way: the result should have their axes, and"
+    " d_model as one more.",
+)
+def flat(token_ids, table):
+    return table[token_ids.ravel()]
+
+
+@wrong("there is a single id", hint="You have looked up one token. What became of the others?")
+def embed_first(token_ids, table):
+    return table[token_ids.flat[0]]
+
+
+@wrong(
+    "the first word takes the first row",
+    hint="Which row does a token pick: the one of its place in the sentence, or the one of its id?",
+)
+def by_position(token_ids, table):
+    return table[np.arange(token_ids.shape[-1])]
+
+
+@wrong(
+    "words are the columns of the table",
+    hint="Which axis of the table belongs to the words, and which one do your ids pick from?",
+)
+def columns(token_ids, table):
+    return table[:, token_ids]
+
+
+@wrong(
+    "the table comes first",
+    hint="In which order does the first line of the stub name its two arguments, and in which does"
+    " yours?",
+)
+def with_the_table_first(table, token_ids):
+    return table[token_ids]
+
+
+@wrong(
+    "the table has to be transposed",
+    hint="Which axis of the table belongs to the words? Look at its shape before and after what you do"
+    " to it.",
+)
+def rows_of_the_transpose(token_ids, table):
+    return table.T[token_ids]
+
+
+@wrong(
+    "the product with one-hot vectors keeps the table's dtype",
+    hint="The result has become wider than the table. Which array or number of yours brings the wider"
+    " dtype in, and does a look-up need it?",
+)
+def in_float64(token_ids, table):
+    return reference.one_hot(token_ids, table.shape[0]) @ table
+
+
+@wrong(
+    "float32 is precise enough",
+    hint="Only the first seven digits or so are right. Which narrower dtype do the numbers pass"
+    " through on their way?",
+)
+def through_float32(token_ids, table):
+    return table.astype(np.float32)[token_ids].astype(table.dtype)
+
+
+@wrong(
+    "an axis of length 1 is none",
+    hint="An axis of length 1 is an axis too. The result should have those of the ids, and d_model as"
+    " one more: how many has yours?",
+)
+def without_axes_of_one(token_ids, table):
+    return table[token_ids].squeeze()
+
+
+@wrong(
+    "a sentence has a single vector",
+    hint="An average over the words has one axis less than it should: each token keeps a vector of its"
+    " own.",
+)
+def as_a_mean(token_ids, table):
+    return table[token_ids].mean(axis=-2)
+
+
+@wrong(
+    "<pad> has the vector zero",
+    hint="Rows other than row 0 are looked up rightly. Does the definition, one-hot times table, treat"
+    " the id 0 differently from the others?",
+)
+def without_padding(token_ids, table):
+    return np.where(token_ids[..., np.newaxis] == 0, table.dtype.type(0), table[token_ids])
+
+
+@wrong(
+    "the row of <pad> is cleared in the table",
+    hint="The id 0 picks a row like any other, and the table belongs to the caller. Compare its row 0"
+    " before and after the call.",
+)
+def clearing_the_padding_row(token_ids, table):
+    table[0] = 0
+    return table[token_ids]
+
+
+@wrong(
+    "ids start at 1",
+    hint="Each token has got the row of its neighbour. Which row belongs to the id 0?",
+)
+def from_one(token_ids, table):
+    return table[token_ids - 1]
+
+
+@wrong(
+    "embeddings are multiplied by sqrt(d_model)",
+    hint="All numbers are too large by the same factor. The Transformer has such a factor, in a later"
+    " chapter; has a plain look-up one?",
+)
+def scaled(token_ids, table):
+    return table[token_ids] * table.dtype.type(table.shape[-1] ** 0.5)
+
+
+@wrong(
+    "each word is looked up once",
+    hint="A word that occurs twice is there twice, and the order of the sentence stays: how many"
+    " vectors should there be?",
+)
+def each_word_once(token_ids, table):
+    return table[np.unique(token_ids)]
+
+
+@wrong(
+    "a list of vectors is an array",
+    hint="The vectors are in a Python list. How do they become one array, whatever the number of axes"
+    " of the ids?",
+)
+def as_a_list(token_ids, table):
+    return [table[token] for token in token_ids]
+
+
+@wrong(
+    "there is always something to collect",
+    hint="What does your function make of no ids at all, or of a single id without axes? The result"
+    " should have the axes of the ids there too, and d_model as one more.",
+)
+def by_collecting(token_ids, table):
+    return np.array([table[token] for token in token_ids])
+
+
+@right
+def by_take(token_ids, table):
+    return np.take(table, token_ids, axis=0)
+
+
+@right
+def by_one_hot(token_ids, table):
+    return np.einsum(
+        "...v,vd->...d", reference.one_hot(token_ids, len(table)).astype(table.dtype), table
+    )
+
+
+@right
+def by_loops(token_ids, table):
+    vectors = np.empty((*token_ids.shape, table.shape[1]), dtype=table.dtype)
+    for index in np.ndindex(*token_ids.shape):
+        for feature in range(table.shape[1]):
+            vectors[(*index, feature)] = table[token_ids[index], feature]
+    return vectors
+
+
+@right
+def by_torch(token_ids, table):
+    import torch
+
+    return torch.nn.functional.embedding(
+        torch.from_numpy(token_ids.copy()), torch.from_numpy(table.copy())
+    ).numpy()

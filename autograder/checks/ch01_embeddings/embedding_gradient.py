@@ -1,0 +1,293 @@
+"""The gradient of a table of embeddings."""
+
+import numpy as np
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch01_embeddings import different_numbers, thirds, thousands
+from autograder.checks.ch01_embeddings.embed import ids_of_the_upper_half, ids_with_padding
+from autograder.shared.probes import arguments_after
+from solutions import ch01_embeddings as reference
+
+
+@drawn
+def ids_and_gradient(
+    rng,
+    *shape,
+    vocab_size,
+    d_model,
+    ids_of=ids_with_padding,
+    numbers_of=different_numbers,
+    dtype=np.float64,
+):
+    ids = ids_of(rng, *shape, vocab_size=vocab_size)
+    return {
+        "token_ids": ids,
+        "grad_output": numbers_of(rng, *shape, d_model, dtype=dtype),
+        "vocab_size": vocab_size,
+    }
+
+
+def different_ids(rng, *shape, vocab_size):
+    """Draw ids without repetition, 0 among them, the largest one never."""
+    return rng.permutation([0, *(1 + rng.permutation(vocab_size - 2))[: shape[0] - 1]])
+
+
+def one_id_only(rng, *shape, vocab_size):
+    return np.full(shape, rng.integers(vocab_size - 1))
+
+
+def nothing_looked_up(rng):
+    vocab_size, d_model = rng.integers(2, 6, size=2).tolist()
+    return ids_and_gradient(0, vocab_size=vocab_size, d_model=d_model)(rng)
+
+
+checks = Checks(reference.embedding_gradient, shortcuts=("embedding_dense_backward",))
+shown, hidden, wrong, right = checks.words
+
+shown(
+    "rows that were not looked up get 0",
+    ids_and_gradient(3, vocab_size=5, d_model=2, ids_of=different_ids),
+)
+shown(
+    "an id that occurs twice gets both contributions",
+    ids_and_gradient(3, vocab_size=4, d_model=2),
+    weight=2,
+)
+shown("two sentences at once", ids_and_gradient(2, 3, vocab_size=5, d_model=2))
+shown("nothing looked up, nothing to learn: all rows are 0", nothing_looked_up)
+shown("float32 in, float32 out", ids_and_gradient(3, vocab_size=4, d_model=2, dtype=np.float32))
+shown(
+    "ids and grad_output stay as they were",
+    ids_and_gradient(2, 3, vocab_size=5, d_model=1),
+    probe=arguments_after,
+)
+hidden("ids with three axes", ids_and_gradient(2, 3, 4, vocab_size=6, d_model=5), weight=2)
+hidden(
+    "one word said again and again, with large gradients",
+    ids_and_gradient(7, vocab_size=4, d_model=3, ids_of=one_id_only, numbers_of=thousands),
+)
+hidden("a table with as many rows as columns", ids_and_gradient(6, vocab_size=4, d_model=4))
+hidden("a single id without axes", ids_and_gradient(vocab_size=5, d_model=3))
+hidden("float16 in, float16 out", ids_and_gradient(2, 3, vocab_size=4, d_model=3, dtype=np.float16))
+hidden("axes of length 1 stay", ids_and_gradient(1, 3, vocab_size=5, d_model=1))
+hidden("ids with four axes", ids_and_gradient(2, 1, 2, 3, vocab_size=5, d_model=2))
+hidden(
+    "a table of hundreds of rows",
+    ids_and_gradient(6, vocab_size=600, d_model=3, ids_of=ids_of_the_upper_half),
+)
+hidden(
+    "the gradient has all the digits of grad_output",
+    ids_and_gradient(3, vocab_size=4, d_model=2, numbers_of=thirds),
+)
+
+
+@wrong(
+    "indexing with an array and += (or =) takes each repetition of an id into account",
+    hint="An id that occurs more than once has kept only its last contribution. Run the small"
+    " experiment of the exercise's own hint: how much does it add?",
+)
+def losing_repetitions(token_ids, grad_output, vocab_size):
+    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+    gradient[token_ids] += grad_output
+    return gradient
+
+
+@wrong(
+    "an id counts where it occurs first",
+    hint="An id that occurs more than once has kept only its first contribution. What becomes of the"
+    " others?",
+)
+def of_first_occurrences(token_ids, grad_output, vocab_size):
+    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+    ids, places = np.unique(token_ids, return_index=True)
+    gradient[ids] = grad_output.reshape(-1, grad_output.shape[-1])[places]
+    return gradient
+
+
+@wrong(
+    "repeated ids are averaged",
+    hint="A row that was looked up several times acts on the loss several times. Do its contributions"
+    " add up, or do you divide by their number?",
+)
+def averaging_repetitions(token_ids, grad_output, vocab_size):
+    counts = np.bincount(token_ids.ravel(), minlength=vocab_size)[:, np.newaxis].clip(1)
+    return (reference.embedding_gradient(token_ids, grad_output, vocab_size) / counts).astype(
+        grad_output.dtype
+    )
+
+
+@wrong(
+    "the gradient is a mean over the tokens",
+    hint="All numbers are too small by the same factor, the number of tokens. Does the sum whose"
+    " gradient is asked for divide by anything?",
+)
+def per_token(token_ids, grad_output, vocab_size):
+    mean = reference.embedding_gradient(token_ids, grad_output, vocab_size) / token_ids.size
+    return mean.astype(grad_output.dtype)
+
+
+@wrong(
+    "the result is float64 whatever comes in",
+    hint="Somewhere a float64 enters. Look at the dtype of each array that your function makes: where"
+    " does it come from?",
+)
+def in_float64(token_ids, grad_output, vocab_size):
+    return reference.embedding_gradient(token_ids, grad_output.astype(np.float64), vocab_size)
+
+
+@wrong(
+    "float32 is precise enough",
+    hint="Only the first seven digits or so are right. Which narrower dtype do the numbers pass"
+    " through on their way?",
+)
+def through_float32(token_ids, grad_output, vocab_size):
+    narrow = reference.embedding_gradient(token_ids, grad_output.astype(np.float32), vocab_size)
+    return narrow.astype(grad_output.dtype)
+
+
+@wrong(
+    "an axis of length 1 is none",
+    hint="The gradient has the shape of the table, and a table has two axes. How many has your result,"
+    " also where one of them has length 1?",
+)
+def without_axes_of_one(token_ids, grad_output, vocab_size):
+    return reference.embedding_gradient(token_ids, grad_output, vocab_size).squeeze()
+
+
+@wrong(
+    "the table ends with the largest id that occurs",
+    hint="The gradient has the shape of the table, row for row. How many rows does the table have,"
+    " also where no id asks for them?",
+)
+def up_to_the_largest_id(token_ids, grad_output, vocab_size):
+    return reference.embedding_gradient(token_ids, grad_output, token_ids.max(initial=-1) + 1)
+
+
+@wrong(
+    "only repetitions between sentences need care",
+    hint="How many axes may the ids have? Look at what your loop takes in one step: a single id, or a"
+    " whole sentence with repetitions of its own?",
+)
+def row_by_row(token_ids, grad_output, vocab_size):
+    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+    for token, grad in zip(token_ids, grad_output, strict=True):
+        gradient[token] += grad
+    return gradient
+
+
+@wrong(
+    ".T turns a batch of one-hot vectors the right way round",
+    hint="Which axes change places when you transpose an array with more than two axes, or with only"
+    " one? Which axes should the product sum over?",
+)
+def with_all_axes_reversed(token_ids, grad_output, vocab_size):
+    return reference.one_hot(token_ids, vocab_size).astype(grad_output.dtype).T @ grad_output
+
+
+@wrong(
+    "the gradient counts the words",
+    hint="Your numbers say how often each word occurs. Where does grad_output enter?",
+)
+def counting(token_ids, grad_output, vocab_size):
+    return reference.embedding_gradient(token_ids, np.ones_like(grad_output), vocab_size)
+
+
+@wrong(
+    "<pad> learns nothing",
+    hint="Every row is right except row 0. Does the sum whose gradient is asked for treat the id 0"
+    " differently from the others?",
+)
+def without_padding(token_ids, grad_output, vocab_size):
+    gradient = reference.embedding_gradient(token_ids, grad_output, vocab_size)
+    gradient[0] = 0
+    return gradient
+
+
+@wrong(
+    "rows are features",
+    hint="Your result lies on its side: a gradient has the same axes, in the same order, as the table"
+    " that it belongs to.",
+)
+def transposed(token_ids, grad_output, vocab_size):
+    return reference.embedding_gradient(token_ids, grad_output, vocab_size).T
+
+
+@wrong(
+    "the gradient passes through unchanged",
+    hint="This is the gradient with respect to the vectors that were looked up. What is asked for has"
+    " one row for each row of the table.",
+)
+def passed_through(token_ids, grad_output, vocab_size):
+    return grad_output.copy()
+
+
+@wrong(
+    "the gradient points downhill",
+    hint="The sizes are right, the sign is not. The minus belongs to the update of the table, not to"
+    " its gradient.",
+)
+def descending(token_ids, grad_output, vocab_size):
+    return -reference.embedding_gradient(token_ids, grad_output, vocab_size)
+
+
+@wrong(
+    "the caller's arrays are free to be reshaped",
+    hint="Compare both arrays, their shapes and their numbers, before and after the call. Which line"
+    " of yours changes them instead of making an array of its own?",
+)
+def reshaping_in_place(token_ids, grad_output, vocab_size):
+    gradient = reference.embedding_gradient(token_ids, grad_output, vocab_size)
+    token_ids.resize(token_ids.size, refcheck=False)
+    grad_output.resize((token_ids.size, grad_output.shape[-1]), refcheck=False)
+    return gradient
+
+
+@right
+def by_one_hot(token_ids, grad_output, vocab_size):
+    one_hot = np.eye(vocab_size, dtype=grad_output.dtype)[token_ids.reshape(-1)]
+    return np.einsum("nv,nd->vd", one_hot, grad_output.reshape(-1, grad_output.shape[-1]))
+
+
+@right
+def by_loops(token_ids, grad_output, vocab_size):
+    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+    for index in np.ndindex(*token_ids.shape):
+        gradient[token_ids[index]] += grad_output[index]
+    return gradient
+
+
+@right
+def by_masks(token_ids, grad_output, vocab_size):
+    return np.stack([grad_output[token_ids == token].sum(axis=0) for token in range(vocab_size)])
+
+
+@right
+def by_counting_with_weights(token_ids, grad_output, vocab_size):
+    flat = grad_output.reshape(-1, grad_output.shape[-1])
+    columns = [
+        np.bincount(token_ids.reshape(-1), weights=column, minlength=vocab_size)
+        for column in flat.T
+    ]
+    return np.stack(columns, axis=1).astype(grad_output.dtype)
+
+
+@right
+def by_autograd(token_ids, grad_output, vocab_size):
+    import torch
+
+    grad_output = torch.from_numpy(grad_output.copy())
+    table = torch.zeros(
+        vocab_size, grad_output.shape[-1], dtype=grad_output.dtype, requires_grad=True
+    )
+    (table[torch.from_numpy(token_ids.copy())] * grad_output).sum().backward()
+    return table.grad.numpy()
+
+
+@right
+def by_index_add(token_ids, grad_output, vocab_size):
+    import torch
+
+    source = torch.from_numpy(grad_output.reshape(-1, grad_output.shape[-1]).copy())
+    gradient = torch.zeros(vocab_size, source.shape[1], dtype=source.dtype)
+    return gradient.index_add_(0, torch.from_numpy(token_ids.reshape(-1).copy()), source).numpy()
