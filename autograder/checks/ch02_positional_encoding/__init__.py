@@ -1,0 +1,31 @@
+"""Checks of `ch02_positional_encoding`.
+
+The contract leaves open, and so nothing here asks: an empty sequence, negative positions in
+`apply_rotary`, an odd `d_model` in `offset_matrix`, float16 queries. Numbers are compared to 1e-8
+in float64: a least-squares fit is a right `offset_matrix` only if its positions are spread widely
+enough for the slowest pair to be seen turning.
+"""
+
+import numpy as np
+
+from autograder.authoring.drawn import drawn
+
+
+@drawn
+def even(rng, low, high):
+    """Draw an even number, `low` and `high` included."""
+    return 2 * int(rng.integers(low // 2, high // 2 + 1))
+
+
+def odd(rng, low, high):
+    """Draw an odd number, `low` and `high` included."""
+    return even(rng, low - 1, high - 1) + 1
+
+
+def rates_of(width, base=10000.0):
+    """Return how far each pair turns at one position, in radians."""
+    return base ** (-np.arange(0, width, 2) / width)
+
+
+def interleaved(first, second):
+    return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)

@@ -1,0 +1,342 @@
+"""Queries and keys, turned by their positions."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch02_positional_encoding import even, interleaved, odd, rates_of
+from autograder.checks.ch02_positional_encoding.offset_matrix import encoding_at
+from autograder.checks.ch02_positional_encoding.sinusoidal_encoding import (
+    doubled_exponent,
+    require_even,
+)
+from autograder.shared.laws import keeps_lengths
+from autograder.shared.probes import arguments_after
+from solutions import ch02_positional_encoding as reference
+
+
+def sizeable(rng, *shape, dtype=np.float64):
+    """Draw numbers with one decimal between 0.5 and 2 in size: none so small that its turn could go
+    unseen.
+    """
+    return (rng.integers(5, 21, size=shape) / 10 * rng.choice([-1, 1], size=shape)).astype(dtype)
+
+
+def out_of_order(rng, count, low=1, high=12):
+    """Draw different positions of which at least one falls, so that counting rows gives others."""
+    positions = np.sort(rng.choice(np.arange(low, high), size=count, replace=False))
+    return np.roll(positions, int(rng.integers(1, count))) if count > 1 else positions
+
+
+@drawn
+def rows(rng, *batch, seq_len, columns, dtype=np.float64, low=1, high=12):
+    x = sizeable(rng, *batch, seq_len, even(rng, *columns), dtype=dtype)
+    return {"x": x, "positions": out_of_order(rng, seq_len, low, high)}
+
+
+def first_and_later(rng):
+    return {"x": sizeable(rng, 2, 2), "positions": np.array([0, rng.integers(1, 9)])}
+
+
+def the_same_row_twice(rng):
+    near, far = sorted(rng.choice(np.arange(2, 12), size=2, replace=False).tolist())
+    return {"x": np.tile(sizeable(rng, 1, 4), (3, 1)), "positions": np.array([far, near, far])}
+
+
+@drawn
+def beyond_two_thousand(rng, *batch, seq_len, columns):
+    positions = 2 * out_of_order(rng, seq_len, 1030, 2000) + 1
+    return {"x": sizeable(rng, *batch, seq_len, columns), "positions": positions}
+
+
+@drawn
+def odd_features(rng, low, high):
+    return {
+        "x": sizeable(rng, 2, odd(rng, low, high)),
+        "positions": out_of_order(rng, 2),
+    }
+
+
+def angles_of(positions, head_dim, rates=rates_of):
+    return positions[:, np.newaxis] * rates(head_dim)
+
+
+def turned(first, second, angles):
+    cosines, sines = np.cos(angles), np.sin(angles)
+    return first * cosines - second * sines, first * sines + second * cosines
+
+
+def rotary_with(angles=angles_of, turn=turned):
+    """Make an `apply_rotary` from rules for the angles and for how a pair turns by them."""
+
+    def apply_rotary(x, positions):
+        require_even(x.shape[-1])
+        pair = turn(x[..., ::2], x[..., 1::2], angles(positions, x.shape[-1]))
+        return interleaved(*pair).astype(x.dtype)
+
+    return apply_rotary
+
+
+def backwards(first, second, angles):
+    return turned(first, second, -angles)
+
+
+def one_after_the_other(first, second, angles):
+    first = first * np.cos(angles) - second * np.sin(angles)
+    return first, first * np.sin(angles) + second * np.cos(angles)
+
+
+def mirrored(first, second, angles):
+    return first * np.cos(angles) + second * np.sin(angles), first * np.sin(
+        angles
+    ) + second * np.cos(angles)
+
+
+def scaled_only(first, second, angles):
+    return first * np.cos(angles), second * np.cos(angles)
+
+
+def counting_rows(positions, head_dim):
+    return angles_of(np.arange(len(positions)), head_dim)
+
+
+def counting_from_one(positions, head_dim):
+    return angles_of(positions + 1, head_dim)
+
+
+def in_half_precision(positions, head_dim):
+    return angles_of(positions.astype(np.float16), head_dim)
+
+
+checks = Checks(
+    reference.apply_rotary,
+    laws=(keeps_lengths,),
+    shortcuts=(
+        "RotaryEmbedding",
+        "RotaryPositionalEmbeddings",
+        "apply_rotary_emb",
+        "apply_rotary_pos_emb",
+    ),
+)
+shown, hidden, wrong, right = checks.words
+
+shown("one row, one pair", rows(seq_len=1, columns=(2, 2)), weight=2)
+shown("position 0 stays, a later one turns", first_and_later)
+shown("each pair turns at its own rate", rows(seq_len=1, columns=(4, 6)))
+shown("positions need not be in order", rows(seq_len=3, columns=(2, 4)))
+shown("the same row at the same position turns alike", the_same_row_twice)
+shown("heads are carried along", rows(2, seq_len=3, columns=(4, 4)))
+shown("float32 in, float32 out", rows(seq_len=2, columns=(4, 4), dtype=np.float32, high=6))
+shown("x and positions stay as they were", rows(seq_len=2, columns=(4, 6)), probe=arguments_after)
+shown("positions beyond two thousand", beyond_two_thousand(seq_len=2, columns=2))
+shown("an odd head_dim is refused", odd_features(3, 9))
+hidden("batch and heads", rows(2, 3, seq_len=4, columns=(6, 10)), weight=2)
+hidden("as many heads as rows", rows(3, seq_len=3, columns=(4, 6)))
+hidden("a single row far on", rows(seq_len=1, columns=(8, 16), low=40, high=900))
+hidden("the width of a real head", rows(seq_len=5, columns=(64, 64), high=90))
+hidden(
+    "batch and heads in float32", rows(2, 2, seq_len=3, columns=(4, 8), dtype=np.float32, high=6)
+)
+hidden("heads far beyond two thousand", beyond_two_thousand(2, seq_len=3, columns=6))
+hidden("a single feature is refused", odd_features(1, 1))
+hidden("a batch stays as it was", rows(2, seq_len=3, columns=(4, 6)), probe=arguments_after)
+
+
+@wrong(
+    "the first half turns with the second",
+    hint="Which two features turn together in your function? The formula pairs neighbours.",
+)
+def of_halves(x, positions):
+    require_even(x.shape[-1])
+    half = x.shape[-1] // 2
+    pair = turned(x[..., :half], x[..., half:], angles_of(positions, x.shape[-1]))
+    return np.concatenate(pair, axis=-1).astype(x.dtype)
+
+
+@wrong(
+    "the turned pairs may be left in halves",
+    hint="The numbers are right but have moved: where should the two new numbers of a pair stand?",
+)
+def of_neighbours_into_halves(x, positions):
+    require_even(x.shape[-1])
+    pair = turned(x[..., ::2], x[..., 1::2], angles_of(positions, x.shape[-1]))
+    return np.concatenate(pair, axis=-1).astype(x.dtype)
+
+
+wrong(
+    "rows stand at 0, 1, 2 and so on",
+    hint="Your angles come from the number of the row. Which argument says where a row really stands?",
+)(rotary_with(counting_rows))
+
+
+wrong(
+    "positions count from 1",
+    hint="Each row has turned one position too far. By how much does the row at position 0 turn?",
+)(rotary_with(counting_from_one))
+
+
+@wrong(
+    "the caller's x is free to be turned",
+    hint="The numbers are right, but compare x before and after the call. Does a slice of x share its"
+    " memory?",
+)
+def into_its_input(x, positions):
+    x[...] = reference.apply_rotary(x, positions)
+    return x
+
+
+wrong(
+    "the sign of the sine does not matter",
+    hint="The angles are right, and the direction is not. Into which quarter of the plane does (1, 0)"
+    " move first?",
+)(rotary_with(turn=backwards))
+
+
+wrong(
+    "the first number can be replaced before the second is made",
+    hint="The second number of each pair was made from a first one that had already been replaced."
+    " Which of the two first numbers does the formula mean?",
+)(rotary_with(turn=one_after_the_other))
+
+
+wrong(
+    "both terms are added",
+    hint="A turn keeps the length of a pair, and yours does not. Compare the signs in the two lines of"
+    " the formula.",
+)(rotary_with(turn=mirrored))
+
+
+wrong(
+    "the cosine is enough",
+    hint="Each of your new numbers depends on one old number only. What does the other one of the pair"
+    " contribute?",
+)(rotary_with(turn=scaled_only))
+
+
+wrong(
+    "all pairs turn at one rate",
+    hint="All your pairs turn by the same angle. By which angle does the second pair turn at one"
+    " position?",
+)(
+    rotary_with(
+        lambda positions, head_dim: angles_of(
+            positions, head_dim, lambda width: np.ones(width // 2)
+        )
+    )
+)
+
+
+wrong(
+    "i is the number of the column",
+    hint="The first pair is right, and the others turn too slowly. In the exponent stands 2i: what"
+    " does i count?",
+)(rotary_with(lambda positions, head_dim: angles_of(positions, head_dim, doubled_exponent)))
+
+
+wrong(
+    "the base is 1000",
+    hint="The first pair is right, and the others turn too fast. Count the zeros of the base.",
+)(
+    rotary_with(
+        lambda positions, head_dim: angles_of(
+            positions, head_dim, lambda width: rates_of(width, 1000.0)
+        )
+    )
+)
+
+
+@wrong(
+    "the result is float64 whatever comes in",
+    hint="Somewhere a float64 enters. What is the dtype of the cosine of an array of integers?",
+)
+def in_float64(x, positions):
+    return reference.apply_rotary(x.astype(np.float64), positions)
+
+
+wrong(
+    "half precision is enough for a position",
+    hint="Small positions are right, and large ones are not. Which whole numbers does the dtype of"
+    " your positions have?",
+)(rotary_with(in_half_precision))
+
+
+@wrong(
+    "rotary positions are added too",
+    hint="You add something to x, and its length changes. What should happen to a row, if nothing is"
+    " added to it?",
+)
+def by_adding(x, positions):
+    require_even(x.shape[-1])
+    return (x + encoding_at(positions, x.shape[-1])).astype(x.dtype)
+
+
+@wrong(
+    "positions belong to the axis in front of the rows",
+    hint="Without heads all is well. Along which axis of x do the positions run, once there are axes"
+    " in front?",
+)
+def along_the_axis_before(x, positions):
+    require_even(x.shape[-1])
+    angles = angles_of(positions, x.shape[-1])
+    if x.ndim > 2:
+        angles = angles[:, np.newaxis]
+    return interleaved(*turned(x[..., ::2], x[..., 1::2], angles)).astype(x.dtype)
+
+
+@wrong(
+    "an odd width leaves a feature over",
+    hint="What should happen when the last feature has no neighbour to turn with?",
+)
+def of_any_width(x, positions):
+    width = x.shape[-1]
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width % 2)])
+    first, second = turned(padded[..., ::2], padded[..., 1::2], angles_of(positions, width))
+    return interleaved(first, second)[..., :width].astype(x.dtype)
+
+
+@right
+def by_complex_numbers(x, positions):
+    require_even(x.shape[-1])
+    points = (x[..., ::2] + 1j * x[..., 1::2]) * np.exp(1j * angles_of(positions, x.shape[-1]))
+    rotated = np.empty_like(x)
+    rotated[..., ::2], rotated[..., 1::2] = points.real, points.imag
+    return rotated
+
+
+@right
+def by_matrices(x, positions):
+    require_even(x.shape[-1])
+    rotated = np.empty_like(x)
+    for row, position in enumerate(positions.tolist()):
+        rotated[..., row, :] = x[..., row, :] @ reference.offset_matrix(position, x.shape[-1])
+    return rotated
+
+
+@right
+def by_table(x, positions):
+    table = reference.sinusoidal_encoding(int(positions.max()) + 1, x.shape[-1])[positions]
+    sines, cosines = (np.repeat(table[:, start::2], 2, axis=-1).astype(x.dtype) for start in (0, 1))
+    neighbours = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
+    return x * cosines + neighbours * sines
+
+
+@right
+def in_the_dtype_of_x(x, positions):
+    require_even(x.shape[-1])
+    angles = positions.astype(x.dtype)[:, None] * rates_of(x.shape[-1]).astype(x.dtype)
+    return interleaved(*turned(x[..., ::2], x[..., 1::2], angles))
+
+
+@right
+def by_loops(x, positions):
+    if x.shape[-1] % 2:
+        raise ValueError(f"{x.shape[-1]} features")
+    rotated = x.copy()
+    for *where, row, pair in np.ndindex(*x.shape[:-1], x.shape[-1] // 2):
+        angle = int(positions[row]) / 10000 ** (2 * pair / x.shape[-1])
+        first, second = (float(x[(*where, row, 2 * pair + side)]) for side in (0, 1))
+        rotated[(*where, row, 2 * pair)] = first * math.cos(angle) - second * math.sin(angle)
+        rotated[(*where, row, 2 * pair + 1)] = first * math.sin(angle) + second * math.cos(angle)
+    return rotated

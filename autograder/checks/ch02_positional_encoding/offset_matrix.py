@@ -1,0 +1,227 @@
+"""The matrix that moves sinusoidal encodings by an offset."""
+
+import cmath
+import math
+
+import numpy as np
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch02_positional_encoding import even, interleaved, rates_of
+from autograder.checks.ch02_positional_encoding.sinusoidal_encoding import doubled_exponent
+from solutions import ch02_positional_encoding as reference
+
+
+@drawn
+def an_offset(rng, low, high, columns, sign=1):
+    return {
+        "offset": sign * int(rng.integers(low, high)),
+        "d_model": even(rng, *columns),
+    }
+
+
+def blocks_of(angles, block):
+    """Put a 2 × 2 block for each angle on the diagonal."""
+    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
+    for pair, angle in enumerate(angles):
+        matrix[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = block(angle)
+    return matrix
+
+
+def right_block(angle):
+    return [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
+
+
+def turning(angle):
+    return [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+
+
+def mirroring(angle):
+    return [[math.cos(angle), math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+
+
+def swapping(angle):
+    return [[math.sin(angle), math.cos(angle)], [math.cos(angle), -math.sin(angle)]]
+
+
+def offset_with(block=right_block, rates=rates_of):
+    return lambda offset, d_model: blocks_of(offset * rates(d_model), block)
+
+
+def encoding_at(positions, d_model):
+    angles = np.asarray(positions)[:, np.newaxis] * rates_of(d_model)
+    return interleaved(np.sin(angles), np.cos(angles))
+
+
+def fitted_to(positions):
+    def offset_matrix(offset, d_model):
+        start, end = (encoding_at(np.asarray(positions) + shift, d_model) for shift in (0, offset))
+        return np.linalg.lstsq(start, end, rcond=None)[0].T
+
+    return offset_matrix
+
+
+checks = Checks(reference.offset_matrix)
+shown, hidden, wrong, right = checks.words
+
+shown("one pair, a few positions on", an_offset(1, 12, (2, 2)), weight=2)
+shown("each pair turns at its own rate", an_offset(2, 12, (4, 8)))
+shown("a negative offset leads back", an_offset(1, 12, (4, 8), sign=-1))
+shown("an offset of 0 changes nothing", offset=0, d_model=even(4, 30))
+shown("many pairs", an_offset(2, 40, (16, 16)))
+hidden("a far offset", an_offset(100, 900, (4, 12)), weight=2)
+hidden("a far offset, back", an_offset(100, 900, (4, 12), sign=-1))
+hidden("one step, one pair, back", offset=-1, d_model=even(2, 6))
+hidden("many pairs, far", an_offset(20, 90, (18, 24)))
+
+
+wrong(
+    "the usual rotation matrix will do",
+    hint="Multiply your matrix with the encoding of position 0: does it lead on or back? In an"
+    " encoding the sine stands above the cosine.",
+)(offset_with(turning))
+
+
+wrong(
+    "both sines have the same sign",
+    hint="Compare the two addition formulas: in one of them a term is subtracted. And how long does a"
+    " vector become under your matrix?",
+)(offset_with(mirroring))
+
+
+wrong(
+    "the diagonal holds the sines",
+    hint="With an offset of 0 nothing should move. What does your matrix do then?",
+)(offset_with(swapping))
+
+
+@wrong(
+    "an offset counts forward",
+    hint="Nothing in the addition formulas needs the offset to be positive. Where do you refuse it?",
+)
+def forward_only(offset, d_model):
+    if offset < 0:
+        raise ValueError("offset must not be negative")
+    return reference.offset_matrix(offset, d_model)
+
+
+@wrong(
+    "only the size of the offset matters",
+    hint="Forward and back should be different turns. What becomes of the sign of the offset?",
+)
+def without_sign(offset, d_model):
+    return reference.offset_matrix(abs(offset), d_model)
+
+
+@wrong(
+    "sines and cosines stand in halves",
+    hint="The right numbers, in the wrong rows and columns: where do the sine and the cosine of one"
+    " pair stand in an encoding?",
+)
+def in_halves(offset, d_model):
+    angles = offset * rates_of(d_model)
+    cosines, sines = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    return np.block([[cosines, sines], [-sines, cosines]])
+
+
+wrong(
+    "all pairs turn at one rate",
+    hint="Your blocks are all alike. By which angle does the second pair turn at one position?",
+)(offset_with(rates=lambda width: np.ones(width // 2)))
+
+
+wrong(
+    "i is the number of the column",
+    hint="The first block is right, and the others turn too little. In the exponent stands 2i: what"
+    " does i count?",
+)(offset_with(rates=doubled_exponent))
+
+
+wrong(
+    "the base is 1000",
+    hint="The first block is right, and the others turn too far. Count the zeros of the base.",
+)(offset_with(rates=lambda width: rates_of(width, 1000.0)))
+
+
+@wrong(
+    "moving on shifts the columns",
+    hint="A matrix with a shifted diagonal moves numbers from one column to another. What happens to"
+    " the two numbers of a pair when the position grows?",
+)
+def as_a_shift(offset, d_model):
+    return np.eye(d_model, k=offset)
+
+
+@wrong(
+    "one position is enough to find the matrix",
+    hint="Your matrix is right for position 0. Try it at position 1: it has to be the same matrix for"
+    " every position.",
+)
+def from_one_position(offset, d_model):
+    start, end = encoding_at([0, offset], d_model)
+    return np.outer(end, start) / (start @ start)
+
+
+@wrong(
+    "each number has its own factor",
+    hint="A factor for each number fits one position only. Which two numbers does the new sine depend"
+    " on?",
+)
+def as_ratios(offset, d_model):
+    start, end = encoding_at([1, 1 + offset], d_model)
+    return np.diag(end / start)
+
+
+wrong(
+    "a fit to the first positions finds the matrix",
+    hint="Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell their"
+    " columns apart. Can you write the matrix down without a fit, or give it positions far apart?",
+)(fitted_to(range(64)))
+
+
+@wrong(
+    "an identity of integers can hold it",
+    hint="Your matrix holds whole numbers only. Which dtype had the array that you wrote into?",
+)
+def of_whole_numbers(offset, d_model):
+    matrix = np.eye(d_model, dtype=np.int64)
+    matrix[:] = reference.offset_matrix(offset, d_model)
+    return matrix
+
+
+@right
+def by_kron(offset, d_model):
+    cosines = np.cos(offset * rates_of(d_model))
+    sines = np.sin(offset * rates_of(d_model))
+    return np.kron(np.diag(cosines), np.eye(2)) + np.kron(np.diag(sines), [[0, 1], [-1, 0]])
+
+
+@right
+def by_steps(offset, d_model):
+    one_step = offset_with()(1, d_model)
+    return np.linalg.matrix_power(one_step if offset >= 0 else one_step.T, abs(offset))
+
+
+@right
+def by_complex_numbers(offset, d_model):
+    matrix = np.zeros((d_model, d_model))
+    for pair, rate in enumerate(rates_of(d_model).tolist()):
+        turn = cmath.rect(1, offset * rate)
+        matrix[2 * pair, 2 * pair] = matrix[2 * pair + 1, 2 * pair + 1] = turn.real
+        matrix[2 * pair, 2 * pair + 1], matrix[2 * pair + 1, 2 * pair] = turn.imag, -turn.imag
+    return matrix
+
+
+@right
+def by_torch(offset, d_model):
+    import torch
+
+    angles = offset / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    return torch.block_diag(
+        *(torch.tensor(right_block(float(angle)), dtype=torch.float64) for angle in angles)
+    ).numpy()
+
+
+@right
+def fitted_to_far_positions(offset, d_model):
+    return fitted_to(range(0, 60_000, 37))(offset, d_model)

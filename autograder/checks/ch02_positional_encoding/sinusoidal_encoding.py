@@ -1,0 +1,249 @@
+"""Positions as sines and cosines."""
+
+import math
+
+import numpy as np
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch02_positional_encoding import even, interleaved, odd, rates_of
+from solutions import ch02_positional_encoding as reference
+
+
+@drawn
+def positions_and_columns(rng, positions, columns):
+    """Draw a number of positions and an even number of columns, each from a range."""
+    return {"seq_len": int(rng.integers(*positions)), "d_model": even(rng, *columns)}
+
+
+@drawn
+def odd_columns(rng, low, high):
+    return {"seq_len": int(rng.integers(2, 40)), "d_model": odd(rng, low, high)}
+
+
+def require_even(width):
+    if width % 2:
+        raise ValueError("the width must be even")
+
+
+def encoding_with(
+    rates=rates_of, start=0, layout=interleaved, first=np.sin, second=np.cos, dtype=np.float64
+):
+    """Make a `sinusoidal_encoding` from rules for the rates, the first position, the columns and
+    the functions.
+    """
+
+    def sinusoidal_encoding(seq_len, d_model):
+        require_even(d_model)
+        positions = np.arange(start, seq_len + start).astype(dtype)
+        angles = positions[:, np.newaxis] * rates(d_model)
+        return layout(first(angles), second(angles))
+
+    return sinusoidal_encoding
+
+
+def doubled_exponent(width):
+    return 10000.0 ** (-2 * np.arange(0, width, 2) / width)
+
+
+def stretched_to_the_end(width):
+    return 10000.0 ** (-np.arange(width // 2) / max(width // 2 - 1, 1))
+
+
+def divided_by_the_pairs_twice(width):
+    return 10000.0 ** (-np.arange(width // 2) / width)
+
+
+def in_halves(first, second):
+    return np.concatenate([first, second], axis=-1)
+
+
+checks = Checks(
+    reference.sinusoidal_encoding,
+    shortcuts=("PositionalEncoding", "PositionalEncoding1D", "SinusoidalPositionalEmbedding"),
+)
+shown, hidden, wrong, right = checks.words
+
+shown(
+    "two columns are the sine and the cosine of the position",
+    positions_and_columns((3, 12), (2, 2)),
+)
+shown("a few positions, a few pairs", positions_and_columns((3, 9), (4, 8)), weight=2)
+shown("position 0 is 0, 1, 0, 1 and so on", seq_len=1, d_model=even(4, 30))
+shown("many pairs, each slower than the one before", positions_and_columns((3, 6), (10, 18)))
+shown("an odd d_model is refused", odd_columns(3, 21))
+shown(
+    "as many positions as columns",
+    lambda rng: dict.fromkeys(("seq_len", "d_model"), even(rng, 4, 10)),
+)
+hidden("thousands of positions, each exact", positions_and_columns((2300, 2600), (4, 6)), weight=2)
+hidden("the width of a real model", positions_and_columns((10, 20), (256, 512)))
+hidden("a few more positions and pairs", positions_and_columns((8, 30), (4, 20)))
+hidden(
+    "a single column is refused", lambda rng: {"seq_len": int(rng.integers(1, 99)), "d_model": 1}
+)
+
+
+wrong(
+    "the sines come first, then the cosines",
+    hint="Your sines fill the first half of the row and your cosines the second. Which columns does"
+    " the formula give to pair 0?",
+)(encoding_with(layout=in_halves))
+
+
+wrong(
+    "i is the number of the column",
+    hint="The first pair is right, and the others turn too slowly. In the exponent stands 2i: does"
+    " your i count pairs, or is it the number of a column already?",
+)(encoding_with(rates=doubled_exponent))
+
+
+@wrong(
+    "every column has an angle of its own",
+    hint="Sine and cosine of a pair should share one angle. How many different exponents has your row,"
+    " and how many pairs are there?",
+)
+def with_an_angle_for_each_column(seq_len, d_model):
+    require_even(d_model)
+    columns = np.arange(d_model)
+    angles = np.arange(seq_len)[:, np.newaxis] / 10000.0 ** (columns / d_model)
+    return np.where(columns % 2 == 0, np.sin(angles), np.cos(angles))
+
+
+@wrong(
+    "even and odd are positions",
+    hint="Your rows take turns between sine and cosine. What do even and odd count in the formula:"
+    " positions or columns?",
+)
+def by_parity_of_the_position(seq_len, d_model):
+    require_even(d_model)
+    positions = np.arange(seq_len)[:, np.newaxis]
+    angles = positions * np.repeat(rates_of(d_model), 2)
+    return np.where(positions % 2 == 0, np.sin(angles), np.cos(angles))
+
+
+wrong(
+    "cosine comes first",
+    hint="What are the sine and the cosine of 0, and which of the two stands in column 0 of your first"
+    " row?",
+)(encoding_with(first=np.cos, second=np.sin))
+
+
+wrong(
+    "the base is 1000",
+    hint="The first pair is right, and the others turn too fast. Count the zeros of the base.",
+)(encoding_with(rates=lambda width: rates_of(width, 1000.0)))
+
+
+wrong(
+    "the slowest rate is 1/10000 exactly",
+    hint="The first pair is right, and your last one turns by exactly 1/10000 radian a position. By"
+    " what does the formula divide in the exponent, and by what do you?",
+)(encoding_with(rates=stretched_to_the_end))
+
+
+wrong(
+    "the exponent runs from 0 to one half",
+    hint="The first pair is right, and your slowest one turns by about 1/100 radian a position. How"
+    " large does the exponent of the last pair become in the formula?",
+)(encoding_with(rates=divided_by_the_pairs_twice))
+
+
+wrong(
+    "the rate multiplies the position the other way up",
+    hint="Your later pairs turn faster and faster. On which side of the fraction does the power of"
+    " 10000 stand?",
+)(encoding_with(rates=lambda width: 1 / rates_of(width)))
+
+
+wrong(
+    "positions count from 1",
+    hint="Your rows are right, one place too early. What is the angle at the first position?",
+)(encoding_with(start=1))
+
+
+wrong(
+    "half precision is enough for a position",
+    hint="The first two thousand positions are right, and then neighbours become the same. Which whole"
+    " numbers does the dtype of your positions have?",
+)(encoding_with(dtype=np.float16))
+
+
+@wrong(
+    "single precision is enough for an angle",
+    hint="The numbers have only about seven correct digits, although their dtype could hold more. In"
+    " which dtype were the angles made?",
+)
+def computed_in_float32(seq_len, d_model):
+    require_even(d_model)
+    angles = np.arange(seq_len, dtype=np.float32)[:, np.newaxis] * rates_of(d_model).astype(
+        np.float32
+    )
+    return interleaved(np.sin(angles), np.cos(angles)).astype(np.float64)
+
+
+@wrong(
+    "the result may be float32",
+    hint="The numbers are right as far as they go; compare their dtype with the one that the docstring"
+    " names.",
+)
+def in_float32(seq_len, d_model):
+    return reference.sinusoidal_encoding(seq_len, d_model).astype(np.float32)
+
+
+@wrong(
+    "an odd width just loses its last cosine",
+    hint="What should happen when the last sine has no cosine beside it?",
+)
+def of_any_width(seq_len, d_model):
+    angles = np.arange(seq_len)[:, np.newaxis] * rates_of(d_model)
+    return interleaved(np.sin(angles), np.cos(angles))[:, :d_model]
+
+
+@right
+def by_loops(seq_len, d_model):
+    if d_model % 2 == 1:
+        raise ValueError
+    encoding = np.zeros((seq_len, d_model))
+    for position in range(seq_len):
+        for pair in range(d_model // 2):
+            angle = position / 10000 ** (2 * pair / d_model)
+            encoding[position, 2 * pair] = math.sin(angle)
+            encoding[position, 2 * pair + 1] = math.cos(angle)
+    return encoding
+
+
+@right
+def by_logarithm(seq_len, d_model):
+    require_even(d_model)
+    encoding = np.empty((seq_len, d_model))
+    rates = np.exp(np.arange(0, d_model, 2) * (-math.log(10000) / d_model))
+    encoding[:, ::2] = np.sin(np.outer(np.arange(seq_len), rates))
+    encoding[:, 1::2] = np.cos(np.outer(np.arange(seq_len), rates))
+    return encoding
+
+
+@right
+def by_complex_numbers(seq_len, d_model):
+    require_even(d_model)
+    turns = np.exp(1j * np.arange(seq_len)[:, None] * rates_of(d_model)[None])
+    return np.dstack([turns.imag, turns.real]).reshape(seq_len, d_model)
+
+
+@right
+def by_sines_alone(seq_len, d_model):
+    require_even(d_model)
+    columns = np.arange(d_model)
+    angles = np.arange(seq_len)[:, None] / np.power(10000.0, (columns - columns % 2) / d_model)
+    return np.sin(angles + math.pi / 2 * (columns % 2))
+
+
+@right
+def by_torch(seq_len, d_model):
+    import torch
+
+    require_even(d_model)
+    angles = torch.arange(seq_len, dtype=torch.float64)[:, None] / 10000 ** (
+        torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    )
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).numpy()
