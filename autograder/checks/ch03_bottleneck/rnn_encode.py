@@ -1,0 +1,384 @@
+"""Sentences, read word by word into a state."""
+
+import itertools
+import math
+
+import numpy as np
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.checks.ch03_bottleneck import sizeable
+from autograder.shared.laws import within_one
+from autograder.shared.probes import arguments_after
+from solutions import ch03_bottleneck as reference
+
+
+@drawn
+def network(rng, seq_len, d_input, d_hidden, dtype=np.float64, recurrent=0.8):
+    """Draw a sentence and a recurrent network to read it."""
+    return {
+        "inputs": sizeable(rng, seq_len, d_input, dtype=dtype),
+        "w_input": sizeable(rng, d_input, d_hidden, largest=0.8, dtype=dtype),
+        "w_hidden": sizeable(rng, d_hidden, d_hidden, largest=recurrent, dtype=dtype),
+        "bias": sizeable(rng, d_hidden, largest=0.5, dtype=dtype),
+    }
+
+
+@drawn
+def one_word_then_silence(rng, seq_len, width):
+    drawn = network(seq_len, width, width)(rng)
+    drawn["inputs"][1:] = 0
+    drawn["bias"][:] = 0
+    return drawn
+
+
+@drawn
+def silence(rng, seq_len, d_input, d_hidden):
+    """Draw a sentence of zeros, so that only the bias and the states move."""
+    drawn = network(seq_len, d_input, d_hidden)(rng)
+    drawn["inputs"][:] = 0
+    return drawn
+
+
+def loud(rng):
+    drawn = network(5, 3, 4, recurrent=1.0)(rng)
+    drawn["inputs"] *= 3
+    return drawn
+
+
+def rnn_with(activation=np.tanh, step=None, start=np.zeros_like, order=1):
+    """Make an `rnn_encode` from rules for the activation, for one step, for the first state and for
+    the order of the words.
+    """
+    step = step or (
+        lambda word, state, w_input, w_hidden, bias: activation(
+            word @ w_input + state @ w_hidden + bias
+        )
+    )
+
+    def rnn_encode(inputs, w_input, w_hidden, bias):
+        state, states = start(bias), []
+        for word in inputs[::order]:
+            state = step(word, state, w_input, w_hidden, bias)
+            states.append(state)
+        return np.stack(states)[::order]
+
+    return rnn_encode
+
+
+def logistic(total):
+    return (1 / (1 + np.exp(-total))).astype(total.dtype)
+
+
+checks = Checks(
+    reference.rnn_encode,
+    laws=(within_one,),
+    shortcuts=("RNN", "RNNCell", "rnn_tanh", "rnn_tanh_cell"),
+)
+shown, hidden, wrong, right = checks.words
+
+shown("a single word, before which the state is zero", network(1, 2, 2))
+shown("two words: the second is read with the first state", network(2, 2, 2))
+shown("four words", network(4, 2, 3), weight=2)
+shown("as many words as numbers in a word and in the state", network(3, 3, 3))
+shown("one word, then zeros: the state fades but stays", one_word_then_silence(4, 2))
+shown("the bias counts at every step", silence(3, 2, 3))
+shown("float32 in, float32 out", network(2, 3, 2, dtype=np.float32))
+shown("the arguments stay as they were", network(3, 2, 2), probe=arguments_after)
+hidden("a longer sentence", network(9, 4, 5, recurrent=0.5), weight=2)
+hidden("words of one number, a state of one number", network(4, 1, 1))
+hidden("a state wider than the words", network(3, 2, 6, recurrent=0.4))
+hidden("all sizes equal", network(4, 4, 4))
+hidden("large inputs press the state against 1 and -1", loud)
+hidden("nothing but the bias", silence(4, 3, 2))
+hidden("one word, then a long silence", one_word_then_silence(6, 3))
+hidden("a sentence in float32", network(5, 3, 4, dtype=np.float32, recurrent=0.3))
+hidden("a square sentence stays as it was", network(4, 4, 4), probe=arguments_after)
+
+
+@wrong(
+    "the sum is carried on, and tanh comes at the end",
+    hint="The first state is right. What is handed to the next step: the sum, or what tanh has made of"
+    " it?",
+)
+def on_preactivations(inputs, w_input, w_hidden, bias):
+    linear = rnn_with(activation=lambda total: total)
+    return np.tanh(linear(inputs, w_input, w_hidden, bias))
+
+
+wrong(
+    "a network can do without its bias",
+    hint="Three things are added inside the tanh. Which of the four arguments does your result not"
+    " depend on?",
+)(
+    rnn_with(
+        step=lambda word, state, w_input, w_hidden, bias: np.tanh(word @ w_input + state @ w_hidden)
+    )
+)
+
+
+wrong(
+    "the first state is all ones",
+    hint="Your first state is off already. What is the state before the first word, and what does"
+    " w_hidden make of it?",
+)(rnn_with(start=np.ones_like))
+
+
+wrong(
+    "the bias is the first state",
+    hint="Your first state is off already. Is the state before the first word anything but zero?",
+)(rnn_with(start=np.copy))
+
+
+@wrong(
+    "there is a row before row 0",
+    hint="Your first state is off already. Which row is row -1 in NumPy, and what does it hold when"
+    " the first word is read?",
+)
+def with_rows_that_wrap(inputs, w_input, w_hidden, bias):
+    """Fills in the words first, so that row -1, which stands before row 0, is not zero."""
+    states = (inputs @ w_input + bias).astype(inputs.dtype)
+    for step in range(len(inputs)):
+        states[step] = np.tanh(states[step] + states[step - 1] @ w_hidden)
+    return states
+
+
+wrong(
+    "w_hidden stands in front of the state",
+    hint="The first state is right. In the formula the state is a row: on which side of w_hidden does"
+    " it stand?",
+)(
+    rnn_with(
+        step=lambda word, state, w_input, w_hidden, bias: np.tanh(
+            word @ w_input + w_hidden @ state + bias
+        )
+    )
+)
+
+
+wrong(
+    "w_input stands in front of the word",
+    hint="Does your product of w_input and a word still run if the two widths differ? In the formula"
+    " the word is a row.",
+)(
+    rnn_with(
+        step=lambda word, state, w_input, w_hidden, bias: np.tanh(
+            w_input @ word + state @ w_hidden + bias
+        )
+    )
+)
+
+
+@wrong(
+    "only the last state is wanted",
+    hint="That is the state after the last word alone. How many rows should the result have?",
+)
+def last_state(inputs, w_input, w_hidden, bias):
+    return reference.rnn_encode(inputs, w_input, w_hidden, bias)[-1]
+
+
+@wrong(
+    "the zero state is one of the states",
+    hint="There is one row more than there are words. Which of your rows belongs to no word?",
+)
+def with_first_state(inputs, w_input, w_hidden, bias):
+    return np.concatenate(
+        [np.zeros_like(bias)[np.newaxis], reference.rnn_encode(inputs, w_input, w_hidden, bias)]
+    )
+
+
+@wrong(
+    "a row holds the state before its word",
+    hint="Your rows come one step late: the first is zero. Is a state kept before or after its word"
+    " has been read?",
+)
+def states_before(inputs, w_input, w_hidden, bias):
+    return with_first_state(inputs, w_input, w_hidden, bias)[:-1]
+
+
+@wrong(
+    "one array can hold all states in turn",
+    hint="All your rows are equal to the last one. How many arrays does your list hold, if each step"
+    " writes into the same one?",
+)
+def of_one_shared_array(inputs, w_input, w_hidden, bias):
+    state, states = np.zeros_like(bias), []
+    for word in inputs:
+        state[:] = np.tanh(word @ w_input + state @ w_hidden + bias)
+        states.append(state)
+    return np.array(states)
+
+
+@wrong(
+    "a second name is a second array",
+    hint="The first state is right, and then the bias is no longer what it was. Does += make an array,"
+    " or write into one?",
+)
+def adding_into_the_bias(inputs, w_input, w_hidden, bias):
+    state, states = np.zeros_like(bias), []
+    for word in inputs:
+        total = bias
+        total += word @ w_input + state @ w_hidden
+        state = np.tanh(total)
+        states.append(state)
+    return np.stack(states)
+
+
+wrong(
+    "every step starts from zero",
+    hint="The first state is right, and the others forget what came before. Which argument has no"
+    " influence on your result?",
+)(lambda inputs, w_input, w_hidden, bias: np.tanh(inputs @ w_input + bias))
+
+
+@wrong(
+    "what is carried on is the word before",
+    hint="Your state reaches back one word and no further. What does w_hidden multiply: something of"
+    " the last word, or the last state?",
+)
+def on_the_word_before(inputs, w_input, w_hidden, bias):
+    before = np.concatenate([np.zeros_like(inputs[:1]), inputs[:-1]])
+    return np.tanh(inputs @ w_input + before @ w_input @ w_hidden + bias)
+
+
+wrong(
+    "tanh is for the words only",
+    hint="Your states can leave the range from -1 to 1. What belongs inside the tanh?",
+)(
+    rnn_with(
+        step=lambda word, state, w_input, w_hidden, bias: (
+            np.tanh(word @ w_input + bias) + state @ w_hidden
+        )
+    )
+)
+
+
+wrong(
+    "the bias is added after tanh",
+    hint="Look at the first state: is the bias added before or after the tanh?",
+)(
+    rnn_with(
+        step=lambda word, state, w_input, w_hidden, bias: (
+            np.tanh(word @ w_input + state @ w_hidden) + bias
+        )
+    )
+)
+
+
+wrong(
+    "no tanh is needed",
+    hint="Your states are plain sums, and can grow without limit. Which function keeps a state between"
+    " -1 and 1?",
+)(rnn_with(activation=lambda total: total))
+
+
+wrong(
+    "a logistic function will do for tanh",
+    hint="All your states are positive. Which values does the function in the formula take, and which"
+    " does yours?",
+)(rnn_with(activation=logistic))
+
+
+wrong(
+    "the sentence is read from its end",
+    hint="The last row is the one that looks as if it had been read first. In which order do words"
+    " reach your state?",
+)(rnn_with(order=-1))
+
+
+@wrong(
+    "a state may be replaced number by number",
+    hint="The first number of each state is computed from the old state. And the second: from which"
+    " numbers?",
+)
+def by_overwriting_units(inputs, w_input, w_hidden, bias):
+    """Each unit already sees the new numbers of the units before it."""
+    state, states = np.zeros_like(bias), []
+    for word in inputs:
+        for unit in range(len(bias)):
+            state[unit] = np.tanh(word @ w_input[:, unit] + state @ w_hidden[:, unit] + bias[unit])
+        states.append(state.copy())
+    return np.stack(states)
+
+
+@wrong(
+    "the result is float64 whatever comes in",
+    hint="Somewhere a float64 enters. Which dtype has an array of zeros, if nobody says?",
+)
+def in_float64(inputs, w_input, w_hidden, bias):
+    states = np.zeros((len(inputs), len(bias)))
+    state = np.zeros(len(bias))
+    for step, word in enumerate(inputs):
+        states[step] = state = np.tanh(word @ w_input + state @ w_hidden + bias)
+    return states
+
+
+@wrong(
+    "the caller's sentence has room for the states",
+    hint="The numbers are right, but compare inputs before and after the call. Which array do your"
+    " states go into?",
+)
+def into_its_input(inputs, w_input, w_hidden, bias):
+    if w_input.shape[0] != w_input.shape[1]:
+        return reference.rnn_encode(inputs, w_input, w_hidden, bias)
+    inputs[:] = reference.rnn_encode(inputs, w_input, w_hidden, bias)
+    return inputs
+
+
+@right
+def by_one_matrix(inputs, w_input, w_hidden, bias):
+    stacked = np.vstack([w_input, w_hidden])
+    state, states = np.zeros(len(bias), dtype=inputs.dtype), []
+    for word in inputs:
+        state = np.tanh(np.hstack([word, state]) @ stacked + bias)
+        states.append(state)
+    return np.array(states)
+
+
+@right
+def by_accumulate(inputs, w_input, w_hidden, bias):
+    def advance(state, word):
+        return np.tanh(bias + w_hidden.T @ state + w_input.T @ word)
+
+    states = itertools.accumulate(inputs, advance, initial=np.zeros_like(bias))
+    return np.stack(list(states)[1:])
+
+
+@right
+def by_loops(inputs, w_input, w_hidden, bias):
+    states = np.zeros((len(inputs) + 1, len(bias)))
+    for step, word in enumerate(inputs, start=1):
+        for unit in range(len(bias)):
+            total = float(bias[unit])
+            total += sum(
+                float(number) * float(weight)
+                for number, weight in zip(word, w_input[:, unit], strict=True)
+            )
+            total += sum(
+                states[step - 1, other] * float(w_hidden[other, unit]) for other in range(len(bias))
+            )
+            states[step, unit] = math.tanh(total)
+    return states[1:].astype(inputs.dtype)
+
+
+@right
+def by_torch(inputs, w_input, w_hidden, bias):
+    import torch
+
+    arrays = [torch.from_numpy(array.copy()) for array in (w_input.T, w_hidden.T, bias)]
+    network = torch.nn.RNN(inputs.shape[1], len(bias), dtype=arrays[0].dtype)
+    with torch.no_grad():
+        network.weight_ih_l0.copy_(arrays[0])
+        network.weight_hh_l0.copy_(arrays[1])
+        network.bias_ih_l0.copy_(arrays[2])
+        network.bias_hh_l0.zero_()
+        return network(torch.from_numpy(inputs.copy()))[0].numpy()
+
+
+@right
+def by_recursion(inputs, w_input, w_hidden, bias):
+    if len(inputs) == 1:
+        return np.tanh(inputs @ w_input + bias)
+    before = by_recursion(inputs[:-1], w_input, w_hidden, bias)
+    state = np.tanh(inputs[-1] @ w_input + before[-1] @ w_hidden + bias)
+    return np.vstack([before, state])
