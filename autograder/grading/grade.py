@@ -81,7 +81,7 @@ def run_cells(notebook, stem, kernel, limits, record):
     sources = solutions_in(notebook)
     stopped = {}  # exercise -> why the cell that should define it stopped
     for name in slow_modules(notebook, questions):
-        kernel.run(f"__import__({name!r});", limits.cell)
+        kernel.run(f"__import__({name!r});", limits.submission)  # no cell of the learner's
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
