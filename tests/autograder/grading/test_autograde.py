@@ -247,7 +247,7 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
     path = copied / "autograder" / "submitted" / "ada" / STEM / f"{STEM}.ipynb"
     path.parent.mkdir(parents=True)
     nbformat.write(solved_notebook(STEM), path)
-    checks = copied / "autograder" / "judge.py"
+    checks = copied / "autograder" / "shared" / "judge.py"
     checks.write_text(
         checks.read_text().replace(
             "return sum(verdict.weight for verdict in verdicts if verdict.passed)", "return 0.5 *"
