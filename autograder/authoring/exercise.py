@@ -244,9 +244,7 @@ def first_bytes(value):
 def observation_of(probe, implementation, inputs):
     """Observe an implementation of ours on its own copy of the inputs."""
     if probe.__name__ not in PROBES:
-        raise ValueError(
-            f"{probe.__name__} is not one of the probes in autograder/shared/probes"
-        )
+        raise ValueError(f"{probe.__name__} is not one of the probes in autograder/shared/probes")
     return observe(probe.__name__, implementation, copied(inputs))
 
 

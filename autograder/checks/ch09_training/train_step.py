@@ -46,7 +46,7 @@ def step_case(
         lengths: words of each target; the sources have as many, one after the other the other way
             round.
         dropout, train, old_gradients: of the model; see
-            `autograder.shared.probes.small_translator`.
+            `autograder.shared.probes.stand_ins.small_translator`.
         size: of its weights.
         longer_than: a length below that of all gradients together.
         arguments: `smoothing` and `max_norm`, both or none.
