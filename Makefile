@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system-packages notebooks book lab grade test test-long bench lint demo clean
+.PHONY: help setup system-packages notebooks book page lab grade test test-long bench lint demo clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -40,6 +40,16 @@ _build/.executed: $(shell find solutions book -name "*.py") $(wildcard book/text
 
 book: setup _build/.executed  ## the HTML book, from clean, warnings are errors
 	$(BIN)/jupyter-book build --all -W --keep-going .
+
+# `make page ch07` and `make page PAGE=ch07_layers` are the same.
+ifeq ($(firstword $(MAKECMDGOALS)),page)
+PAGE ?= $(word 2,$(MAKECMDGOALS))
+$(filter-out page,$(MAKECMDGOALS)):
+	@:
+endif
+
+page: setup _build/.executed  ## one page of the book alone: make page ch07
+	$(BIN)/python -m autograder page $(PAGE)
 
 lab: setup       ## your own copies in work/, opened in JupyterLab
 	$(BIN)/python -m autograder work

@@ -1,5 +1,5 @@
-"""The course's commands: `python -m autograder release | work | grade-work | export | grade | bench
-| demo`.
+"""The course's commands: `python -m autograder release | work | grade-work | export | grade | page
+| bench | demo`.
 """
 
 import argparse
@@ -28,6 +28,9 @@ def main(arguments=None):
     )
     add_export(commands)
     add_grade(commands)
+    commands.add_parser("page", help="one page of the book, built alone").add_argument(
+        "page", help="ch07, ch07_layers or glossary"
+    )
     bench = commands.add_parser("bench", help="what grading costs, ours beside stock nbgrader")
     bench.add_argument(
         "--chapters",
@@ -153,6 +156,10 @@ def run(options):
             from autograder.grading.command import grade_or_regrade
 
             return grade_or_regrade(options)
+        case "page":
+            from autograder.tools.page import build_page
+
+            return build_page(options.page)
         case "bench":
             from autograder.tools.bench import bench
 

@@ -1,16 +1,21 @@
 """Submissions that try to cheat, to break out, or to break the grader, and honest ones that stock
 nbgrader wrongs.
 
-Each is one file, whose docstring says in a sentence what it tries. Its cells stand in the percent
+Each is one file, whose docstring says in a sentence what it tries. Its cells are in the percent
 format: `# %% softmax` is what the learner wrote into that exercise, a plain `# %%` a cell that they
-added behind the setup cell. What is not mentioned stays the stub in an attack, and is the
+added after the setup cell. What is not mentioned stays the stub in an attack, and is the
 reference's solution in an honest submission. Before the first cell a file may define
 
-    STEM      the chapter, where that is another than attention EARNS     points by exercise, where
-    an attack earns any; an honest submission earns all, unless it says otherwise; None: no score
-    LEARNER   the name of the learner's folder hand_in   hand_in(notebook) -> dict, str or bytes:
-    what is handed in instead, made of the notebook as a dictionary write     write(folder,
-    notebook): puts into the learner's folder what is handed in
+    STEM      the chapter, where that is another than attention
+    EARNS     points by exercise, where an attack earns any; an honest submission earns all, unless
+              it says otherwise; None: no score
+    LEARNER   the name of the learner's folder
+    hand_in   hand_in(notebook) -> dict, str or bytes: what is handed in instead, made of the
+              notebook as a dictionary
+    write     write(folder, notebook): puts into the learner's folder what is handed in
+
+`seldom.txt` names the files that only `make test-long` grades, because one of each kind is enough
+for `make test`. A new file is not in it, so `make test` grades it, too.
 """
 
 import json

@@ -13,6 +13,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 from autograder.course import ROOT
 from book.sphinx_ext.quiz import FEWEST_OPTIONS, QuizError, read_options
 
+FEWEST, MOST = 2, 3  # quizzes of a chapter
 CHAPTERS = sorted((ROOT / "book").glob("ch??_*.md"))
 
 GOOD = """\
@@ -202,9 +203,13 @@ def test_this_reads_quizzes_as_the_book_does():
 def test_a_chapter_has_quizzes_where_they_are_prepared(path):
     text = path.read_text(encoding="utf-8")
     quizzes = quizzes_of(text)
-    assert text.count("{quiz}") == len(quizzes) in (2, 3)
+    assert text.count("{quiz}") == len(quizzes), f"book/{path.name}: a quiz is not well made"
+    assert FEWEST <= len(quizzes) <= MOST, (
+        f"book/{path.name} has {len(quizzes)} quizzes. A chapter has {FEWEST} or {MOST} (CONTRIBUTING,"
+        " “Add a quiz”): a reader who is asked more often stops answering. Replace one instead"
+    )
     sections = [text[:place].count("\n## ") for _, place, _ in quizzes]
-    assert len(set(sections)) > 1, "they all stand in one section"
+    assert len(set(sections)) > 1, f"book/{path.name}: all quizzes are in one section"
     assert max(place for _, place, _ in quizzes) < text.index("\n## Check yourself")
     for question, _, choices in quizzes:
         assert question.endswith("?")

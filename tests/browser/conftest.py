@@ -35,8 +35,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def book_folder(tmp_path_factory, worker_id):
-    """The built HTML, from clean, once for all workers; a warning fails the build. Where the variable
-    BOOK names a folder, such as one of `make page`, that one is taken as it is.
+    """The built HTML, from clean, once for all workers; a warning fails the build. Where the
+    variable BOOK names a folder, such as one of `make page`, that one is taken as it is.
     """
     if built := os.environ.get("BOOK"):
         return Path(built)

@@ -47,7 +47,11 @@ def test_external_links_are_those_on_the_list_and_look_like_what_they_are(book_f
             re.findall(r'<a [^>]*href="(https?://[^"]+)"', path.read_text(encoding="utf-8"))
         )
     listed = (Path(__file__).parent / "external_links.txt").read_text(encoding="utf-8").split()
-    assert sorted(found) == listed  # a person looks at a new one before it is added
+    assert sorted(found) == listed, (  # a person looks at a new one before it is added
+        "tests/browser/external_links.txt lists, in order, each link to another host. Open these,"
+        f" and add them: {sorted(found - set(listed))}; no page has these any more, so remove them:"
+        f" {sorted(set(listed) - found)}"
+    )
     for link in listed:
         parts = urlsplit(link)
         assert parts.scheme == "https" and re.fullmatch(

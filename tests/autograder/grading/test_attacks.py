@@ -39,33 +39,15 @@ CANARY = "attacks-were-here"  # what submissions write wherever they can
 COPIED = ("_toc.yml", "autograder", "nbgrader_config.py", "notebooks", "solutions")
 ORDER = os.environ.get("ATTACKS_ORDER", "0")  # the class is graded in an order drawn from this seed
 
+ONLY = os.environ.get("ATTACK")  # the one to grade, instead of all
 ATTACKS, HONEST = attacks(), honest()
-ALL = {**ATTACKS, **HONEST}
+if ONLY and ONLY not in {**ATTACKS, **HONEST}:
+    raise pytest.UsageError(f"there is no tests/attacks/{ONLY}.py, nor one in tests/attacks/honest")
+ALL = {name: each for name, each in {**ATTACKS, **HONEST}.items() if ONLY in (None, name)}
 PLACES = {
     name: place for place, name in enumerate(random.Random(ORDER).sample(sorted(ALL), len(ALL)))
 }
-ALWAYS = {  # one of each kind; the others are graded by `make test-long`
-    "array_subclass_that_lies",
-    "ast_transformer",
-    "bidirectional_text",
-    "daemons",
-    "descriptors_inherited",
-    "fork_bomb",
-    "keyrings",
-    "markup_everywhere",
-    "patched_answer",
-    "patched_probes",
-    "points_in_metadata",
-    "raw_iopub_messages",
-    "reads_the_whole_disk",
-    "symlinked_supporting_files",
-    "timestamp_that_is_none",
-    "torch_gradients_made_up",
-    "visible_values_replayed",
-    "matplotlib_and_shell",
-    "saved_elsewhere",
-    "warnings_on_stderr",
-}
+SELDOM = set((ROOT / "tests" / "attacks" / "seldom.txt").read_text(encoding="utf-8").split())
 ORDINARY_USER = 54321  # any number that nobody has
 # where Python lies in root's home, that is made to look like a folder that everybody may enter, for
 # this one process
@@ -83,9 +65,12 @@ def parameters(submissions):
     """Return each submission as a parameter of a test, whose name tells what it tries."""
     return [
         pytest.param(
-            name, id=f"{name}: {each.sentence}", marks=[] if name in ALWAYS else [pytest.mark.long]
+            name,
+            id=f"{name}: {each.sentence}",
+            marks=[pytest.mark.long] if name in SELDOM and not ONLY else [],
         )
         for name, each in submissions.items()
+        if name in ALL
     ]
 
 
@@ -260,6 +245,10 @@ def told(graded, name):
         for cell in record["cells"]
         for case in cell["cases"]
     ]
+
+
+def test_those_graded_seldom_are_there():
+    assert {*attacks(), *honest()} >= SELDOM, "tests/attacks/seldom.txt names a file that is gone"
 
 
 def test_the_run_goes_to_its_end(graded):
