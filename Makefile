@@ -5,7 +5,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system-packages notebooks book page lab grade test test-long bench lint demo clean
+.PHONY: help setup system-packages notebooks book page check lab grade test test-long bench lint demo clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -50,6 +50,9 @@ endif
 
 page: setup _build/.executed  ## one page of the book alone: make page ch07
 	$(BIN)/python -m autograder page $(PAGE)
+
+check: .venv/.ready-tests  ## what concerns one thing: EXERCISE=softmax, ATTACK=fork_bomb or PAGE=ch07
+	$(BIN)/python -m autograder check $(if $(EXERCISE),--exercise $(EXERCISE)) $(if $(ATTACK),--attack $(ATTACK)) $(if $(PAGE),--page $(PAGE))
 
 lab: setup       ## your own copies in work/, opened in JupyterLab
 	$(BIN)/python -m autograder work

@@ -1,5 +1,5 @@
-"""The course's commands: `python -m autograder release | work | grade-work | export | grade | page
-| bench | demo`.
+"""The course's commands: `python -m autograder release | work | grade-work | export | grade | new |
+check | page | bench | demo`.
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main(arguments=None):
     )
     add_export(commands)
     add_grade(commands)
+    add_authoring(commands)
     commands.add_parser("page", help="one page of the book, built alone").add_argument(
         "page", help="ch07, ch07_layers or glossary"
     )
@@ -56,6 +57,23 @@ def main(arguments=None):
     except KeyboardInterrupt:
         print("autograder: stopped; what is finished is kept", file=sys.stderr)
         return 130
+
+
+def add_authoring(commands):
+    """Add the options of `new` and `check`."""
+    new = commands.add_parser(
+        "new", help="begin an exercise: its stub, its checks, its line in the book"
+    )
+    new.add_argument("chapter", help="ch06 or ch06_masking")
+    new.add_argument("signature", help="prefix_mask, or better 'prefix_mask(seq_len, prefix_len)'")
+    new.add_argument("--points", type=float, default=2, help="2, if nothing is said")
+    check = commands.add_parser("check", help="all that must stay true of one thing, and only that")
+    what = check.add_mutually_exclusive_group(required=True)
+    what.add_argument("--exercise", metavar="NAME")
+    what.add_argument(
+        "--attack", metavar="NAME", help="a file of tests/attacks, without its ending"
+    )
+    what.add_argument("--page", metavar="PAGE", help="ch07, ch07_layers or glossary")
 
 
 def add_export(commands):
@@ -156,6 +174,16 @@ def run(options):
             from autograder.grading.command import grade_or_regrade
 
             return grade_or_regrade(options)
+        case "new":
+            from autograder.tools.new_exercise import new_exercise
+
+            new_exercise(options.chapter, options.signature, options.points)
+        case "check":
+            from autograder.tools.check import check_attack, check_exercise, check_page
+
+            if options.exercise:
+                return check_exercise(options.exercise)
+            return check_attack(options.attack) if options.attack else check_page(options.page)
         case "page":
             from autograder.tools.page import build_page
 

@@ -118,6 +118,32 @@ def in_dtype(dtype):
     )
 
 
+def without(parameter):
+    """Make wrong answers that ignore a parameter given by name."""
+
+    def make(reference):
+        @wraps(reference)
+        def wrong(*arguments, **named):
+            named.pop(parameter, None)
+            return reference(*arguments, **named)
+
+        return wrong
+
+    return make
+
+
+def after_zeroing_the_first(reference):
+    """Make a wrong answer that does it right, and leaves zeros in its first argument."""
+
+    @wraps(reference)
+    def wrong(first, *arguments, **named):
+        result = reference(first, *arguments, **named)
+        (first.detach() if hasattr(first, "detach") else first)[...] = 0
+        return result
+
+    return wrong
+
+
 USUAL = {
     "in float64": Usual(
         "the result is float64 whatever comes in",
@@ -154,5 +180,34 @@ USUAL = {
         "the returned values may come in any order",
         "All values are there. In which order are they to be returned?",
         of_result(lambda results: results[::-1]),
+    ),
+    "as numbers": Usual(
+        "ones and zeros are as good as True and False",
+        "Your numbers say the right thing in the wrong type: `~` does to an integer 1 something else"
+        " than to True.",
+        of_result(lambda mask: mask.int()),
+    ),
+    "added to the scores": Usual(
+        "a mask is what is added to the scores",
+        "In this course a mask is boolean; what becomes of the scores is decided later.",
+        of_result(lambda mask: (~mask).float().masked_fill(~mask, float("-inf"))),
+    ),
+    "without axes of length 1": Usual(
+        "an axis of length 1 may be left out",
+        "Count the axes of your result. Which of those that were asked for are missing, and what would"
+        " the ones that are left meet?",
+        of_result(each(lambda result: result.squeeze())),
+    ),
+    "on the default device": Usual(
+        "a new tensor lands where it is needed",
+        "A tensor is made on the default device unless you say otherwise. Which of yours should be"
+        " somewhere else?",
+        without("device"),
+    ),
+    "changes its argument": Usual(
+        "the caller's arguments are free to be worked in",
+        "Compare the arguments before and after the call. Which line writes into one instead of making"
+        " an array of its own?",
+        after_zeroing_the_first,
     ),
 }
