@@ -40,11 +40,15 @@ def check_exercise(name):
     print(
         f"{release(stem).relative_to(ROOT)} is written; commit it with autograder/visible/{stem}.json"
     )
-    key = f"{stem}:{name}"
-    selected = f"{key}: or {key}] or ({stem} and not {Path(OF_AN_EXERCISE).name})"
-    failed |= run_tests(OF_AN_EXERCISE, *OF_A_CHAPTER, selected=selected)
+    failed |= run_tests(OF_AN_EXERCISE, *OF_A_CHAPTER, selected=selection(stem, name))
     print(f"{name}: {'see above' if failed else 'all is well'}, {time.monotonic() - started:.0f} s")
     return failed
+
+
+def selection(stem, name):
+    """Return what pytest's `-k` takes for the tests of an exercise and of its chapter."""
+    key = f"{stem}:{name}"
+    return f"{key}: or {key}] or ({stem} and not {Path(OF_AN_EXERCISE).name})"
 
 
 def chapter_of(name):

@@ -14,6 +14,22 @@ from autograder.whole_files import write_whole
 
 GAP = "FILL IN"
 QUOTED = " #\"'"  # what a gap is wrapped in
+NUMBERS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+COUNT = re.compile(rf"(?<=for the )({'|'.join(NUMBERS)})(?= exercises\b)")
 OPENED = re.compile(r"^```\{open-notebook\} \w+\n```\n", re.MULTILINE)
 
 
@@ -114,7 +130,10 @@ def argument_lines(parameters):
 
 
 def with_line(page, stem, number, name):
-    """Return a page of the book with the line that names a new exercise, after the last one."""
+    """Return a page of the book with the line that names a new exercise, after the last one; where
+    the page's top counts its exercises, it counts this one, too.
+    """
+    page = COUNT.sub(NUMBERS[number] if number < len(NUMBERS) else str(number), page)
     line = PAGE_LINE.format(number=number, name=name, stem=stem)
     places = [match.end() for match in OPENED.finditer(page)]
     end = page.find("\n## Check yourself")

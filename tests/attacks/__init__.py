@@ -14,7 +14,7 @@ reference's solution in an honest submission. Before the first cell a file may d
               notebook as a dictionary
     write     write(folder, notebook): puts into the learner's folder what is handed in
 
-`seldom.txt` names the files that only `make test-long` grades, because one of each kind is enough
+`seldom.txt` names the files that only `make test-long-attacks` grades, because one of each kind is enough
 for `make test`. A new file is not in it, so `make test` grades it, too.
 """
 

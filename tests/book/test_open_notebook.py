@@ -14,6 +14,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from autograder.authoring.exercise import load_exercises
 from autograder.course import ROOT, chapters, notebook_of
+from autograder.tools.new_exercise import COUNT, NUMBERS
 from book.sphinx_ext.open_notebook import links_elsewhere
 
 FIRST_PAGE = "#"  # as seen from itself
@@ -146,3 +147,13 @@ def test_every_exercise_of_a_chapter_says_how_to_open_its_notebook(stem):
     assert [name for name in named if name in exercises] == exercises
     assert len(mentions) == len(re.findall(r"^\*\*Exercise", page, re.MULTILINE))
     assert f"../notebooks/{stem}" not in page
+
+
+@pytest.mark.parametrize("stem", chapters())
+def test_a_page_that_counts_its_exercises_counts_right(stem):
+    page = (ROOT / "book" / f"{stem}.md").read_text(encoding="utf-8")
+    count = len(load_exercises(stem))
+    for said in re.findall(COUNT, page):
+        assert said == NUMBERS[count], (
+            f"book/{stem}.md says “for the {said} exercises” at its top; there are {count}"
+        )
