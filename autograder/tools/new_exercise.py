@@ -14,21 +14,7 @@ from autograder.whole_files import write_whole
 
 GAP = "FILL IN"
 QUOTED = " #\"'"  # what a gap is wrapped in
-NUMBERS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+NUMBERS = re.findall(r"\w+", "no one two three four five six seven eight nine ten eleven twelve")
 COUNT = re.compile(rf"(?<=for the )({'|'.join(NUMBERS)})(?= exercises\b)")
 OPENED = re.compile(r"^```\{open-notebook\} \w+\n```\n", re.MULTILINE)
 
