@@ -34,21 +34,10 @@ SHORTCUTS = {
     stem: {name: exercise.shortcuts for name, exercise in load_exercises(stem).items()}
     for stem in chapters()
 }
+
+
 # Right answers of the checks that are the library's own function: these are what the remark is
 # about.
-LIBRARY_CALLS = {
-    "one_hot_by_torch",
-    "embed_by_torch",
-    "rnn_by_torch",
-    "softmax_by_torch",
-    "attention_by_torch",
-    "attention_by_the_fused_kernel",
-    "NormByTorch",
-    "NormByFunction",
-    "loss_by_cross_entropy",
-}
-
-
 def flags_of_cells(*cells, stem=STEM, **imported):
     given = tuple({**IMPORTED, "reference": f"solutions.{stem}", **imported}.items())
     return list(flags_of_code(stem, cells, given, tuple(SHORTCUTS[stem].items())))
@@ -70,7 +59,7 @@ def alternatives():
                     stem,
                     name,
                     right.__name__,
-                    re.sub(r"^(def|class) \w+", rf"\1 {name}", source, count=1),
+                    re.sub(r"\A(?:@.*\n)*(def|class) \w+", rf"\1 {name}", source, count=1),
                 )
 
 
@@ -109,13 +98,17 @@ def test_the_references_raise_no_flag(stem):
 
 
 def test_right_answers_raise_no_flag_unless_they_are_the_library_s_own_function():
-    flagged = set()
+    flagged, calling = [], []
     for stem, name, right, source in alternatives():
         found = flags_of_cells((name, source), stem=stem)
         assert {flag.kind for flag in found} <= {"library"}, (right, found)
         assert {flag.exercise for flag in found} <= {name}
-        flagged |= {right} if found else set()
-    assert flagged == LIBRARY_CALLS
+        shortcuts = "|".join(load_exercises(stem)[name].shortcuts)
+        flagged += [(name, right)] if found else []
+        called = shortcuts and re.search(rf"(?<!reference)\.({shortcuts})\b", source)
+        calling += [(name, right)] if called else []
+    assert flagged == calling
+    assert {"one_hot", "embed", "softmax", "LayerNorm"} <= {name for name, _ in flagged}
 
 
 @pytest.mark.parametrize(
