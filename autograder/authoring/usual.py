@@ -118,20 +118,6 @@ def in_dtype(dtype):
     )
 
 
-def without(parameter):
-    """Make wrong answers that ignore a parameter given by name."""
-
-    def make(reference):
-        @wraps(reference)
-        def wrong(*arguments, **named):
-            named.pop(parameter, None)
-            return reference(*arguments, **named)
-
-        return wrong
-
-    return make
-
-
 def after_zeroing_the_first(reference):
     """Make a wrong answer that does it right, and leaves zeros in its first argument."""
 
@@ -202,7 +188,7 @@ USUAL = {
         "a new tensor lands where it is needed",
         "A tensor is made on the default device unless you say otherwise. Which of yours should be"
         " somewhere else?",
-        without("device"),
+        of_argument(device=None),
     ),
     "changes its argument": Usual(
         "the caller's arguments are free to be worked in",

@@ -15,8 +15,9 @@ from autograder.authoring.usual import of_argument
 from autograder.course import CourseError
 from autograder.shared.judge import share
 from autograder.shared.laws import exactly_one, sums_to_one, sums_to_zero
-from autograder.shared.probes import arguments_after
+from autograder.shared.probes import arguments_after, device_kept
 from solutions import ch04_attention as reference
+from solutions import ch06_masking
 from tests.conftest import judged
 
 
@@ -192,6 +193,36 @@ def test_a_class_is_made_with_an_argument_that_is_taken_for_another():
 def test_a_rule_that_there_is_not_is_told(checks):
     with pytest.raises(CourseError, match="'dim' is neither a rule nor an argument"):
         checks.wrong("another axis", hint="Look.", dim=0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "inverted",
+        "as numbers",
+        "added to the scores",
+        "without axes of length 1",
+        "on the default device",
+    ],
+)
+def test_usual_wrong_masks_lose_points_and_meet_their_hint(name):
+    masks = Checks(ch06_masking.causal_mask)
+    masks.shown("a few", seq_len=integer(3, 7))
+    masks.shown("elsewhere", seq_len=3, device="meta", probe=device_kept)
+    assert is_noticed(masks, name)
+
+
+def test_a_usual_wrong_answer_that_writes_into_its_argument_is_noticed(checks):
+    checks.shown("the scores stay as they were", scores=normal(3), probe=arguments_after)
+    assert is_noticed(checks, "changes its argument")
+
+
+def is_noticed(checks, name):
+    """Return whether a usual wrong answer loses points, and its hint is shown."""
+    checks.usual(name)
+    [wrong] = checks.exercise.misconceptions
+    verdicts = judged(checks.exercise.prepare(b"any"), wrong.implementation)
+    return any(wrong.hint in verdict.message for verdict in verdicts if not verdict.passed)
 
 
 def test_exercises_come_in_the_order_of_the_source():
