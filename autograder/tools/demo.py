@@ -36,10 +36,9 @@ def demo(minutes=None):
     step(1, "Notebooks from solutions/")
     for stem in chapters():
         print(f"      {release(stem).relative_to(ROOT)}", flush=True)
-    step(2, "The book: three to six minutes on two cores, most of it for the code of its pages")
-    shutil.rmtree(
-        BUILD / ".jupyter_cache", ignore_errors=True
-    )  # it would not notice changes in what the pages import
+    step(2, "The book: two to five minutes on two cores, most of them for the code of its pages")
+    # the cache would not notice changes in what the pages import
+    shutil.rmtree(BUILD / ".jupyter_cache", ignore_errors=True)
     run(
         [BIN / "jupyter-book", "build", "--all", "-W", "--keep-going", "."],
         show=r"(executing pages|reading sources|writing output)\.\.\. (?:\x1b\[[\d;]*m)?\[ *(\d+)%\]",
@@ -50,9 +49,7 @@ def demo(minutes=None):
     step(4, "python -m autograder grade")
     command = [sys.executable, "-m", "autograder", "grade", SAMPLE / "submitted", "--into", SAMPLE]
     run([*command, *sandbox_options()], show=r"(\d+/\d+) \[")
-    step(
-        5, "A translator, trained from nothing: two minutes, or longer where others use the machine"
-    )
+    step(5, "A translator, trained from nothing: two minutes, or more on a slow or busy machine")
     train_translator(minutes)
     step(6, "The table of the class; below it, where the report and the pages for learners are")
     print(f"\n{table(sample_rows())}\n")

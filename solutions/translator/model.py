@@ -6,7 +6,7 @@ What makes it fast, each of it measured by `make bench`:
 - the three projections of a self-attention are one matrix product, and so are the two of a
   cross-attention's memory;
 - attention is PyTorch's fused kernel, which never holds the weights; the decoder's mask is "causal"
-  and nothing else, for padding stands behind the words, and what stands behind is not seen anyway;
+  and nothing else, because padding comes after the words, where the causal mask hides it anyway;
 - the vocabulary is scored only where there is a word to predict, not where there is padding, and a
   few positions at a time (`solutions.translator.loss`);
 - dropout draws eight numbers at once (on a CPU);
@@ -24,7 +24,9 @@ from torch.nn import functional
 from solutions.ch08_encoder_decoder import Transformer, sinusoidal_positions
 from solutions.translator.loss import projected_loss
 
-ROUND_TO = 8  # rows of the last matrix product are a multiple: ragged shapes make bfloat16 on a CPU slow, and its memory grow
+# The rows of the last matrix product are a multiple of this: ragged shapes make bfloat16 on a CPU
+# slow, and its memory grow.
+ROUND_TO = 8
 
 
 class Translator(Transformer):
@@ -62,40 +64,27 @@ class Translator(Transformer):
         for embedding in (self.src_embedding, self.tgt_embedding):
             nn.init.normal_(embedding.weight, std=self.d_model**-0.5)
 
-    # --- the whole sentence at once, for training
-    # --------------------------------------------------------------------
+    # --- the whole sentence at once, for training ---
 
     def encode(self, src):
         """Read the source: see `Transformer.encode`."""
         mask = self.memory_mask(src)
         x = self.embed(src, self.src_embedding)
         for layer in self.encoder:
-            x = self.residual(
-                x, layer.norm_1, lambda x, layer=layer: look(layer.self_attention, x, mask=mask)
-            )
-            x = self.residual(
-                x, layer.norm_2, lambda x, layer=layer: self.think(layer.feed_forward, x)
-            )
+            x = self.residual(x, layer.norm_1, self_attend, layer.self_attention, mask)
+            x = self.residual(x, layer.norm_2, self.feed_forward, layer.feed_forward)
         return normalised(self.encoder_norm, x) if self.norm_first else x
 
     def decode(self, tgt, memory, src):
-        """Read the target so far, beside the memory: see `Transformer.decode`. Padding stands
-        behind the words of `tgt`, never before.
+        """Read the target so far, beside the memory: see `Transformer.decode`. In `tgt`, padding
+        comes after the words, never before.
         """
         mask = self.memory_mask(src)
         x = self.embed(tgt, self.tgt_embedding)
         for layer in self.decoder:
-            x = self.residual(
-                x, layer.norm_1, lambda x, layer=layer: look(layer.self_attention, x, causal=True)
-            )
-            x = self.residual(
-                x,
-                layer.norm_2,
-                lambda x, layer=layer: look_across(layer.cross_attention, x, memory, mask),
-            )
-            x = self.residual(
-                x, layer.norm_3, lambda x, layer=layer: self.think(layer.feed_forward, x)
-            )
+            x = self.residual(x, layer.norm_1, self_attend, layer.self_attention, None, True)
+            x = self.residual(x, layer.norm_2, cross_attend, layer.cross_attention, memory, mask)
+            x = self.residual(x, layer.norm_3, self.feed_forward, layer.feed_forward)
         return normalised(self.decoder_norm, x) if self.norm_first else x
 
     def loss(self, src, tgt, expected, smoothing=0.0):
@@ -112,15 +101,15 @@ class Translator(Transformer):
         words, expected = rows_with_words(expected.flatten(), self.pad_id)
         return projected_loss(hidden[words], self.generator, expected, self.pad_id, smoothing)
 
-    def residual(self, x, norm, part):
-        """Add what a part of a layer makes of `x` to it, normalised before or after."""
+    def residual(self, x, norm, sublayer, *arguments):
+        """Add `sublayer(x, *arguments)` to `x`, normalised before or after."""
         if self.norm_first:
-            return x + self.drop(part(normalised(norm, x)))
-        return normalised(norm, x + self.drop(part(x)))
+            return x + self.drop(sublayer(normalised(norm, x), *arguments))
+        return normalised(norm, x + self.drop(sublayer(x, *arguments)))
 
-    def think(self, feed_forward, x):
+    def feed_forward(self, x, layer):
         """Pass every position through the feed-forward network."""
-        return feed_forward.linear_2(self.drop(functional.relu(feed_forward.linear_1(x))))
+        return layer.linear_2(self.drop(functional.relu(layer.linear_1(x))))
 
     def embed(self, token_ids, embedding, since=0):
         """Look the words up, and add where they stand, beginning at position `since`."""
@@ -139,8 +128,7 @@ class Translator(Transformer):
         mask = (src != self.pad_id)[:, None, None]  # (batch, 1, 1, src_len)
         return None if src.device.type == "cpu" and bool(mask.all()) else mask
 
-    # --- one word after the other, for translating
-    # -------------------------------------------------------------------
+    # --- one word after the other, for translating ---
 
     def start(self, src, max_len):
         """Read the source, and make room for what will be written.
@@ -178,22 +166,12 @@ class Translator(Transformer):
         x = self.embed(ids[:, None], self.tgt_embedding, since=cache.length)
         for layer, (written, memory) in zip(self.decoder, cache.layers, strict=True):
             x = self.residual(
-                x,
-                layer.norm_1,
-                lambda x, layer=layer, written=written: look_back(
-                    layer.self_attention, x, written, cache.length
-                ),
+                x, layer.norm_1, attend_to_written, layer.self_attention, written, cache.length
             )
             x = self.residual(
-                x,
-                layer.norm_2,
-                lambda x, layer=layer, memory=memory: attend_to(
-                    layer.cross_attention, x, *memory, cache.mask
-                ),
+                x, layer.norm_2, attend_to, layer.cross_attention, *memory, cache.mask
             )
-            x = self.residual(
-                x, layer.norm_3, lambda x, layer=layer: self.think(layer.feed_forward, x)
-            )
+            x = self.residual(x, layer.norm_3, self.feed_forward, layer.feed_forward)
         cache.length += 1
         x = normalised(self.decoder_norm, x) if self.norm_first else x
         return self.generator(x[:, -1])
@@ -240,7 +218,7 @@ class Cache:
         return room
 
 
-def look(attention, x, mask=None, causal=False):
+def self_attend(x, attention, mask=None, causal=False):
     """Let every position attend to all others, or to those before it: one product for queries, keys
     and values.
     """
@@ -250,15 +228,15 @@ def look(attention, x, mask=None, causal=False):
     return attention.w_o(merged(attend(query, key, value, mask, causal)))
 
 
-def look_across(attention, x, memory, mask):
+def cross_attend(x, attention, memory, mask):
     """Let every position attend to the memory."""
     key, value = (
         heads_of(each, attention.num_heads) for each in projected(memory, attention, "w_k", "w_v")
     )
-    return attend_to(attention, x, key, value, mask)
+    return attend_to(x, attention, key, value, mask)
 
 
-def look_back(attention, x, written, length):
+def attend_to_written(x, attention, written, length):
     """Let one new position attend to what was written and to itself, and note its key and value."""
     query, key, value = (
         heads_of(each, attention.num_heads) for each in projected(x, attention, "w_q", "w_k", "w_v")
@@ -270,15 +248,15 @@ def look_back(attention, x, written, length):
     )
 
 
-def attend_to(attention, x, key, value, mask):
+def attend_to(x, attention, key, value, mask):
     """Let positions attend to keys and values that are there already."""
     query = heads_of(attention.w_q(x), attention.num_heads)
     return attention.w_o(merged(attend(query, key, value, mask)))
 
 
 def attend(query, key, value, mask=None, causal=False):
-    """Attend with PyTorch's fused kernel; on a CPU in float32, for its backward pass in bfloat16 is
-    slow where sentences are short.
+    """Attend with PyTorch's fused kernel; on a CPU in float32, because its backward pass in
+    bfloat16 is slow where sentences are short.
     """
     if query.device.type == "cpu" and query.dtype == torch.bfloat16:
         with torch.autocast("cpu", enabled=False):
@@ -335,8 +313,8 @@ def dropped(x, rate):
 
 
 def rows_with_words(expected, pad_id):
-    """Return where there is something to predict, and what; their number is a multiple of
-    `ROUND_TO`, for which padding comes along.
+    """Return where there is something to predict, and what; their number is filled
+    up with padding to a multiple of `ROUND_TO`.
 
     Args:
         expected: (positions,) int64.

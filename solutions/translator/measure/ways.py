@@ -1,0 +1,131 @@
+"""Three ways to train a Transformer of one size, side by side: ours, `torch.nn.Transformer`, and the
+textbook's of chapter 8.
+"""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from solutions.ch08_encoder_decoder import Transformer, sinusoidal_positions
+from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
+from solutions.translator.data.tokenizer import BOS, PAD
+from solutions.translator.model import Translator
+
+VOCAB, D_MODEL, HEADS, LAYERS, D_FF, DROPOUT = 8000, 256, 4, 3, 1024, 0.1
+BATCH, LENGTH = 64, 32
+SIZE = {
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "num_encoder_layers": LAYERS,
+    "num_decoder_layers": LAYERS,
+    "d_ff": D_FF,
+    "dropout": DROPOUT,
+}
+
+
+class Stock(nn.Module):
+    """What one writes around `torch.nn.Transformer`: embeddings, positions, masks and the scores of
+    all positions.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.src_embedding, self.tgt_embedding = (
+            nn.Embedding(VOCAB, D_MODEL),
+            nn.Embedding(VOCAB, D_MODEL),
+        )
+        self.transformer = nn.Transformer(
+            D_MODEL, HEADS, LAYERS, LAYERS, D_FF, DROPOUT, batch_first=True
+        )
+        self.generator, self.dropout = nn.Linear(D_MODEL, VOCAB), nn.Dropout(DROPOUT)
+
+    def embed(self, ids, embedding):
+        x = embedding(ids) * math.sqrt(D_MODEL)
+        return self.dropout(x + sinusoidal_positions(ids.shape[1], D_MODEL, x.dtype, x.device))
+
+    def forward(self, src, tgt):
+        """Score every word at every position: (batch, tgt_len, vocab_size)."""
+        mask = nn.Transformer.generate_square_subsequent_mask(
+            tgt.shape[1], device=tgt.device
+        ).isinf()
+        padding = {
+            "src_key_padding_mask": src == PAD,
+            "memory_key_padding_mask": src == PAD,
+            "tgt_key_padding_mask": tgt == PAD,
+        }
+        x = self.transformer(
+            self.embed(src, self.src_embedding),
+            self.embed(tgt, self.tgt_embedding),
+            tgt_mask=mask,
+            **padding,
+        )
+        return self.generator(x)
+
+
+def ours_loss(model, src, target):
+    tgt, expected = teacher_forcing_pair(target)
+    return model.loss(src, tgt, expected, 0.1) / (expected != PAD).sum()
+
+
+def stock_loss(model, src, target):
+    tgt, expected = teacher_forcing_pair(target)
+    logits = model(src, tgt).flatten(0, 1)
+    return functional.cross_entropy(
+        logits, expected.flatten(), ignore_index=PAD, label_smoothing=0.1
+    )
+
+
+def textbook_loss(model, src, target):
+    tgt, expected = teacher_forcing_pair(target)
+    return label_smoothed_loss(model(src, tgt), expected, PAD, 0.1)
+
+
+# how each model is made, its loss, and whether its optimiser is fused
+MAKERS = {
+    "ours": (lambda: Translator(VOCAB, VOCAB, **SIZE), ours_loss, True),
+    "nn.Transformer": (Stock, stock_loss, False),
+    "textbook": (lambda: Transformer(VOCAB, VOCAB, **SIZE), textbook_loss, False),
+}
+
+
+class Runner:
+    """One way to train: a model, its loss, its optimiser, its precision."""
+
+    def __init__(self, name, precision, device):
+        make, self.loss, fused = MAKERS[name]
+        torch.manual_seed(0)
+        self.model = make().to(device).train()
+        options = {"fused": True} if fused else {}
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=1e-4, betas=(0.9, 0.98), **options
+        )
+        self.bfloat16, self.device = precision == "bf16", device
+
+    def step(self, src, target):
+        """Make one update."""
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16):
+            loss = self.loss(self.model, src, target)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return loss.detach()
+
+
+def batch(fill, device, seed=0):
+    """Return a batch of random words.
+
+    Args:
+        fill: the part of it that is words; the rest is padding.
+    """
+    rng = torch.Generator().manual_seed(seed)
+    src = torch.randint(4, VOCAB, (BATCH, LENGTH), generator=rng)
+    target = torch.randint(4, VOCAB, (BATCH, LENGTH + 1), generator=rng)
+    target[:, 0] = BOS
+    if fill < 1:
+        lengths = torch.linspace(2 * fill - 1, 1, BATCH).mul(LENGTH).round().long().clamp(min=1)
+        src[torch.arange(LENGTH) >= lengths[:, None]] = PAD
+        target[torch.arange(LENGTH + 1) >= lengths[:, None] + 1] = PAD
+    return src.to(device), target.to(device)
