@@ -1,8 +1,8 @@
 """Translate many sentences at once: greedy or beam search, with the cache of
 `solutions.translator.model` where the model has one.
 
-A learner's own Transformer has only `encode`, `decode` and `generator`. Then each further word means
-reading the whole target again, and the result is the same.
+A learner's own Transformer has only `encode`, `decode` and `generator`. Then each further word
+means reading the whole target again, and the result is the same.
 """
 
 import contextlib

@@ -47,7 +47,8 @@ class Step(nn.Module):
 
     def __init__(self, model):
         super().__init__()
-        seen = []  # of the layers in their order; no attribute, for those may not change while a graph is made
+        # of the layers in their order; not an attribute, which may not change in an exported graph
+        seen = []
 
         def ask_for_weights(module, arguments, named):
             return arguments, {**named, "need_weights": True}

@@ -77,7 +77,7 @@ class Settings:
         return min(1.0, max(by_steps, by_time))
 
     def rate(self, step, progress):
-        """Return the learning rate of a step, the first of which is 1."""
+        """Return the learning rate of a step; steps are counted from 1."""
         warmup = max(1, self.warmup)
         if self.schedule == "noam":
             return self.learning_rate * noam_rate(step, 1, warmup) / noam_rate(warmup, 1, warmup)
@@ -87,8 +87,8 @@ class Settings:
         return self.learning_rate * risen
 
 
-# The course's corpus takes a number of steps, so that a busy machine comes to the same result later;
-# real text takes the time that one gives it.
+# The course's corpus takes a fixed number of steps, so that a busy machine comes to the same
+# result, only later. Real text takes the time that one gives it.
 PRESETS = {
     "small": {  # the course's own corpus, in two minutes on a quiet machine
         # a second thread makes a step a third faster, but ten times slower beside a busy process

@@ -1,4 +1,4 @@
-"""The splits of the corpus, drawn with a seed, each of which asks something else."""
+"""The splits of the corpus, drawn with a seed. Each asks something else of a translator."""
 
 import random
 
@@ -38,15 +38,8 @@ SEEN = {  # the structures of training, and how often each is drawn
     "question": 9,
     "pair_of_clauses": 6,
 }
-DESCRIBING = (
-    "quality",
-    "kind_of",
-    "whereabouts",
-    "deed",
-    "deed",
-    "liking",
-    "presence",
-)  # where adjectives stand
+# those that have adjectives
+DESCRIBING = ("quality", "kind_of", "whereabouts", "deed", "deed", "liking", "presence")
 UNSEEN = (
     "negative_question",
     "negative_why",

@@ -1,4 +1,4 @@
-"""Who goes with what: the nouns that a verb, an adjective or a determiner can stand with."""
+"""Who goes with what: the nouns that a verb, an adjective or a determiner goes with."""
 
 import functools
 
@@ -57,12 +57,12 @@ DOINGS = tuple(verb for verb in VERBS.values() if {"alone", "object", "place"} &
 
 
 def can_stand_beside(adjective, noun):
-    """Return whether an adjective can stand beside a noun, and not only be said of it."""
+    """Return whether an adjective can be part of a noun phrase, and not only be said of a noun."""
     return adjective.place != "predicate" and "family" not in noun.tags
 
 
 def stands_with(determiner, noun):
-    """Return whether a determiner can stand with a noun: nobody says "two breads", "my lake" or
+    """Return whether a determiner goes with a noun: nobody says "two breads", "my lake" or
     "this mother".
     """
     if noun.english[1] is None and (determiner in SEVERAL or determiner in ONE):

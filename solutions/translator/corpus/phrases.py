@@ -111,7 +111,7 @@ class Phrases:
         )
 
     def owner(self, noun):
-        """Draw whoever owns something."""
+        """Draw the owner of something."""
         if self.chance(0.5):
             return self.name()
         people = [one for one in nouns_of(frozenset({"person"})) if one is not noun]

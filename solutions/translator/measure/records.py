@@ -89,8 +89,8 @@ def good_and_bad(sources, references, translations):
 
 
 def add(path, entry):
-    """Put an entry into a file of records, in place of one with the same text and command; it is
-    there whole or not at all.
+    """Put an entry into a file of records, instead of one with the same text and command; it is
+    written whole or not at all.
     """
     path = Path(path)
     entries = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []

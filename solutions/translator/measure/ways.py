@@ -1,5 +1,5 @@
-"""Three ways to train a Transformer of one size, side by side: ours, `torch.nn.Transformer`, and the
-textbook's of chapter 8.
+"""Three ways to train a Transformer of one size: ours, `torch.nn.Transformer`, and the textbook's
+of chapter 8.
 """
 
 import math
