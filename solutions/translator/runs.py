@@ -92,7 +92,7 @@ def prepare(
     tokenizers = tokenizers_of(folder, pairs, vocab_size)
     torch.manual_seed(settings.seed)
     model = new_model(shape, *(each.vocab_size for each in tokenizers), model_path)
-    if model_path is not None and (team is None or team.rank == 0):
+    if model_path is not None and (team is None or team.is_first):
         keep_own_model(model_path, folder)
     batches, validation_batches = (
         make_batches(*encoded(some, tokenizers), settings) for some in (pairs, validation)
