@@ -1,0 +1,50 @@
+"""Checks of `ch06_masking`.
+
+The contract leaves open, and so nothing here asks: digits beyond float32, for whoever computes half
+precision in float32 and comes back gives right answers in every dtype that it names.
+"""
+
+import math
+
+import torch
+
+from autograder.authoring import draw
+from autograder.authoring.drawn import drawn
+
+
+@drawn
+def sentences(rng, lengths, seq_len, pad_id=None, **parts):
+    """Draw padded sentences of these lengths, in any order; with another `pad_id`, the id 0 is a
+    word.
+    """
+    token_ids = draw.padded(rng, rng.permutation(lengths).tolist(), seq_len, pad_id=pad_id or 0)
+    if pad_id is None:
+        return {"token_ids": token_ids, **parts}
+    token_ids[:, 0] = torch.where(token_ids[:, 0] == pad_id, token_ids[:, 0], 0)
+    return {"token_ids": token_ids, "pad_id": pad_id, **parts}
+
+
+@drawn
+def padding_first(rng, lengths, seq_len):
+    """Draw sentences whose padding stands in front of the words."""
+    return {"token_ids": sentences(lengths, seq_len)(rng)["token_ids"].flip(1)}
+
+
+def padding_anywhere(rng):
+    """Draw sentences with padding in their middle, words at both ends of one, and one word at least
+    in each.
+    """
+    token_ids = draw.words(rng, 3, 6).masked_fill(torch.from_numpy(rng.random((3, 6)) < 0.4), 0)
+    token_ids[0, [0, 5]], token_ids[0, 2:4] = 7, 0
+    token_ids[1, 0], token_ids[1, 1] = 0, 5
+    token_ids[2, 3] = 8
+    return {"token_ids": token_ids}
+
+
+def short_ids(rng):
+    return {"token_ids": sentences([4, 2, 1], 5)(rng)["token_ids"].int()}
+
+
+def additive(mask):
+    """Write a mask as what is added to the scores: 0 or -inf."""
+    return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)

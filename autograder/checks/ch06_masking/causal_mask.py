@@ -1,0 +1,158 @@
+"""causal_mask."""
+
+import math
+
+import numpy as np
+import torch
+
+from autograder.authoring.checks import Checks
+from autograder.authoring.drawn import drawn
+from autograder.shared.laws import looks_back_only
+from autograder.shared.probes import device_kept
+from solutions import ch06_masking as reference
+
+
+@drawn
+def positions(rng, low, high, **parts):
+    return {"seq_len": int(rng.integers(low, high + 1)), **parts}
+
+
+def by(diagonals, triangle=torch.tril):
+    """Return a function that makes a triangle of another kind."""
+
+    def causal_mask(seq_len, device=None):
+        square = torch.ones(seq_len, seq_len, dtype=torch.bool, device=device)
+        return triangle(square, diagonal=diagonals)[None, None]
+
+    return causal_mask
+
+
+checks = Checks(
+    reference.causal_mask,
+    laws=(looks_back_only,),
+    shortcuts=("generate_square_subsequent_mask", "causal_lower_right", "causal_upper_left"),
+)
+shown, hidden, wrong, right = checks.words
+
+shown("a few positions", positions(3, 9), weight=2)
+shown("a few more", positions(8, 20), weight=2)
+shown(
+    'the mask is made on the device asked for, here "meta"',
+    positions(2, 20, device="meta"),
+    probe=device_kept,
+)
+hidden("a long sequence", positions(40, 99), weight=2)
+hidden("a device given by name", positions(2, 30, device="cpu"))
+hidden("a short sequence", positions(2, 5))
+hidden("the device asked for, again", positions(2, 40, device="meta"), probe=device_kept)
+
+
+wrong(
+    "rows are keys",
+    hint="Rows are queries, columns are keys. Read your last row: what may the last position attend"
+    " to? Is the triangle the other way round?",
+)(by(0, torch.triu))
+
+
+wrong(
+    "True marks what is masked",
+    hint="Your mask is upside down: True means that a query may attend to a key. May the first"
+    " position attend to itself?",
+)(by(1, torch.triu))
+
+
+wrong(
+    "a position must not see itself",
+    hint="What is left for the first position to attend to? The word that a position predicts is not"
+    " the one that it holds.",
+)(by(-1))
+
+
+wrong(
+    "a position may see the next one",
+    hint="In training, the next position holds the very word that this one should predict. Look at the"
+    " diagonal above the main one.",
+)(by(1))
+
+
+@wrong(
+    "a position sees itself alone",
+    hint="Look at your last row: the last position may attend to all that came before it.",
+)
+def itself_only(seq_len, device=None):
+    return torch.eye(seq_len, dtype=torch.bool, device=device)[None, None]
+
+
+@wrong(
+    "every position sees every other",
+    hint="Which keys lie in the future of the first query? Print the mask for three positions.",
+)
+def everything(seq_len, device=None):
+    return torch.ones(1, 1, seq_len, seq_len, dtype=torch.bool, device=device)
+
+
+@wrong(
+    "a mask of queries and keys has two axes",
+    hint="The mask has to meet the padding mask and the scores, which have four axes. Where do batch"
+    " and heads stand?",
+)
+def without_axes(seq_len, device=None):
+    return reference.causal_mask(seq_len, device)[0, 0]
+
+
+@wrong(
+    "one axis stands for batch and heads",
+    hint="Batch and heads are two axes. How many has your mask before those of queries and keys?",
+)
+def with_one_axis(seq_len, device=None):
+    return reference.causal_mask(seq_len, device)[0]
+
+
+@wrong(
+    "ones and zeros are as good as True and False",
+    hint="Your triangle is right, its type is not. Which dtype has a tensor of ones unless it is told"
+    " otherwise?",
+)
+def of_floats(seq_len, device=None):
+    return torch.ones(seq_len, seq_len, device=device).tril()[None, None]
+
+
+@wrong(
+    "a mask is what is added to the scores",
+    hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+)
+def additive(seq_len, device=None):
+    return torch.full((1, 1, seq_len, seq_len), -math.inf, device=device).triu(1)
+
+
+@wrong(
+    "masks live on the CPU",
+    hint="Where do the functions with which you make new tensors put them? Look at the second"
+    " parameter.",
+)
+def on_the_default_device(seq_len, device=None):
+    return reference.causal_mask(seq_len)
+
+
+@right
+def by_tril(seq_len, device=None):
+    return torch.ones((1, 1, seq_len, seq_len), dtype=torch.bool, device=device).tril()
+
+
+@right
+def by_triu(seq_len, device=None):
+    return ~torch.triu(torch.ones(1, 1, seq_len, seq_len, device=device), diagonal=1).bool()
+
+
+@right
+def by_loops(seq_len, device=None):
+    mask = torch.zeros(1, 1, seq_len, seq_len, dtype=torch.bool, device=device)
+    for query in range(seq_len):
+        for key in range(query + 1):
+            mask[0, 0, query, key] = True
+    return mask
+
+
+@right
+def by_numpy(seq_len, device=None):
+    return torch.from_numpy(np.tri(seq_len, dtype=bool)).to(device)[None, None]

@@ -1,0 +1,166 @@
+"""padding_mask."""
+
+import torch
+
+from autograder.authoring.checks import Checks
+from autograder.checks.ch06_masking import (
+    additive,
+    padding_anywhere,
+    padding_first,
+    sentences,
+    short_ids,
+)
+from autograder.shared.laws import hides_padding
+from autograder.shared.probes import arguments_after, returned_for_views
+from solutions import ch06_masking as reference
+
+checks = Checks(reference.padding_mask, laws=(hides_padding,))
+shown, hidden, wrong, right = checks.words
+
+shown("a word may be attended to, padding may not", sentences([3, 1], 3), weight=2)
+shown("padding may have any id, and 0 may be a word", sentences([3, 2], 4, pad_id=20), weight=2)
+shown("as many sentences as positions", sentences([4, 3, 2, 1], 4))
+shown("padding may stand in front", padding_first([4, 2, 1], 4))
+shown("the token ids stay as they were", sentences([3, 1], 3), probe=arguments_after)
+hidden("a larger batch", sentences([9, 1, 4, 6, 2], 9), weight=2)
+hidden("another id of padding", sentences([6, 2, 3], 6, pad_id=3), weight=2)
+hidden("padding between words", padding_anywhere)
+hidden("a sentence of nothing but padding", sentences([5, 0, 2], 5))
+hidden("token ids of 32 bits", short_ids)
+hidden("ids that do not lie side by side", sentences([5, 3, 1], 5), probe=returned_for_views)
+hidden("a batch of token ids stays as it was", sentences([4, 2, 3], 5), probe=arguments_after)
+
+
+@wrong(
+    "True marks what is masked",
+    hint="Your mask is upside down. What does True mean here, for a word and for padding?",
+)
+def upside_down(token_ids, pad_id=0):
+    return ~reference.padding_mask(token_ids, pad_id)
+
+
+@wrong(
+    "padding always has the id 0",
+    hint="Which id fills up? Look at the second parameter, and at what 0 stands for when padding has"
+    " another id.",
+)
+def always_0(token_ids, pad_id=0):
+    return reference.padding_mask(token_ids)
+
+
+@wrong(
+    "words have larger ids than padding",
+    hint="Are all words' ids larger than that of padding? It can be any number.",
+)
+def above(token_ids, pad_id=0):
+    return (token_ids > pad_id)[:, None, None, :]
+
+
+@wrong(
+    "a mask has the shape of the ids",
+    hint="This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of their"
+    " axes does yours have, and where do those that are missing belong?",
+)
+def without_axes(token_ids, pad_id=0):
+    return token_ids != pad_id
+
+
+@wrong(
+    "one axis for all heads and queries is enough",
+    hint="Count the axes of the scores from the right: which one would the batch of your mask meet?",
+)
+def with_one_axis(token_ids, pad_id=0):
+    return (token_ids != pad_id)[:, None, :]
+
+
+@wrong(
+    "the queries are masked",
+    hint="Rows are queries, columns are keys. Which of them must not be padding, for the others' sake?",
+)
+def of_queries(token_ids, pad_id=0):
+    return (token_ids != pad_id)[:, None, :, None]
+
+
+@wrong(
+    "every query needs a copy",
+    hint="The mask is the same for every query. What does an axis of length 1 do when it meets a"
+    " longer one?",
+)
+def for_every_query(token_ids, pad_id=0):
+    return reference.padding_mask(token_ids, pad_id).repeat(1, 1, token_ids.shape[1], 1)
+
+
+@wrong(
+    "a mask is what is added to the scores",
+    hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+)
+def padding_additive(token_ids, pad_id=0):
+    return additive(reference.padding_mask(token_ids, pad_id))
+
+
+@wrong(
+    "ones and zeros are as good as True and False",
+    hint="Your numbers say the right thing in the wrong type: `~` does to an integer 1 something else"
+    " than to True.",
+)
+def of_ones(token_ids, pad_id=0):
+    return reference.padding_mask(token_ids, pad_id).int()
+
+
+@wrong(
+    "the words of a sentence come first",
+    hint="Does your mask say how many words there are, or where they are? Padding may stand in front"
+    " of words, too.",
+)
+def by_length(token_ids, pad_id=0):
+    lengths = (token_ids != pad_id).sum(dim=1)
+    return (torch.arange(token_ids.shape[1]) < lengths[:, None])[:, None, None]
+
+
+@wrong(
+    "behind padding there are no words",
+    hint="What comes behind the first padding in your mask? Padding may stand in front of words, too.",
+)
+def ends_the_sentence(token_ids, pad_id=0):
+    return (token_ids != pad_id).cumprod(dim=1).bool()[:, None, None]
+
+
+@wrong(
+    "one sentence speaks for the batch",
+    hint="Each sentence has padding of its own. What is the first axis of your result?",
+)
+def of_the_first_sentence(token_ids, pad_id=0):
+    return reference.padding_mask(token_ids[:1], pad_id)
+
+
+@wrong(
+    "the caller's ids are free to be worked in",
+    hint="Compare `token_ids` before and after the call. A method whose name ends in an underscore"
+    " writes where it reads.",
+)
+def in_place(token_ids, pad_id=0):
+    return token_ids.ne_(pad_id).bool()[:, None, None]
+
+
+@right
+def by_view(token_ids, pad_id=0):
+    batch, seq_len = token_ids.shape
+    return torch.ne(token_ids, pad_id).reshape(batch, 1, 1, seq_len)
+
+
+@right
+def negated(token_ids, pad_id=0):
+    return token_ids.eq(pad_id).logical_not().unsqueeze(1).unsqueeze(2)
+
+
+@right
+def by_loops(token_ids, pad_id=0):
+    rows = [[[[word != pad_id for word in sentence]]] for sentence in token_ids.tolist()]
+    return torch.tensor(rows, device=token_ids.device)
+
+
+@right
+def by_where(token_ids, pad_id=0):
+    return torch.where(token_ids == pad_id, torch.tensor(0), torch.tensor(1))[
+        :, None, None, :
+    ].bool()
