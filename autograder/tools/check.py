@@ -101,15 +101,8 @@ def run_tests(*paths, selected="", **variables):
         selected: as pytest's `-k` takes it.
         variables: of the environment.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-m",
-        "not long",
-        *(TESTS / path for path in paths),
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-m", "not long"]
+    command += [TESTS / path for path in paths]
     command += ["-k", selected] if selected else []
     ran = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables})
     return int(ran.returncode != 0)

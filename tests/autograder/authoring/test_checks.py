@@ -51,8 +51,9 @@ seeds = pytest.mark.parametrize(
 
 @exercises
 def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
-    assert len(exercise.misconceptions) >= 5
-    assert len(exercise.alternatives) >= 3
+    wrong, right = len(exercise.misconceptions), len(exercise.alternatives)
+    assert wrong >= 5, f"{exercise.name} has {wrong} wrong answers; it needs five or more"
+    assert right >= 3, f"{exercise.name} has {right} right answers; it needs three or more"
     assert len({misconception.belief for misconception in exercise.misconceptions}) == len(
         exercise.misconceptions
     )
@@ -62,7 +63,8 @@ def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
 @exercises
 def test_the_checks_of_an_exercise_have_no_faults(exercise):
     papers = [prepared(exercise.reference, seed) for seed in SEEDS[:2]]
-    assert faults_of(exercise, papers) == []
+    faults = faults_of(exercise, papers)
+    assert not faults, "\n".join(faults)
 
 
 @seeds
@@ -74,7 +76,7 @@ def test_a_right_answer_keeps_every_point(exercise, right, seeds):
             for verdict in judged(prepared(exercise.reference, seed), right)
             if not verdict.passed
         ]
-        assert lost == []
+        assert not lost, f"{right.__name__} is a right answer, and loses points: {lost}"
 
 
 @seeds
@@ -87,10 +89,13 @@ def test_a_misconception_loses_points_and_meets_a_true_hint(exercise, index, see
             for verdict in judged(prepared(exercise.reference, seed), wrong.implementation)
             if not verdict.passed
         ]
-        assert lost, f"{wrong.belief!r} keeps every point"
-        assert any(wrong.hint in verdict.message for verdict in lost), [
-            verdict.message for verdict in lost
-        ]
+        assert lost, (
+            f"{wrong.belief!r} keeps every point: add a case that tells it from a right one"
+        )
+        told = [verdict.message for verdict in lost]
+        assert any(wrong.hint in message for message in told), (
+            f"{wrong.belief!r} loses points, but its hint is not shown. This is: {told}"
+        )
 
 
 @exercises
@@ -132,12 +137,11 @@ def test_no_hint_gives_the_answer_away(exercise):
         line.strip() for part in parts for line in part.split("### END SOLUTION")[0].splitlines()
     }
     telling = [line for line in lines if len(line) > 8 and not line.startswith("###")]
-    for misconception in exercise.misconceptions:
-        assert not [line for line in telling if line in misconception.hint]
-        assert (
-            misconception.hint[0].isupper() or "_" in misconception.hint.split()[0]
-        )  # a sentence, or a parameter's name
-        assert misconception.hint[-1] in ".?"
+    for hint in (misconception.hint for misconception in exercise.misconceptions):
+        told = [line for line in telling if line in hint]
+        assert not told, f"the hint {hint!r} has the solution's line {told}"
+        begins = hint[0].isupper() or "_" in hint.split()[0]  # or with a parameter's name
+        assert begins and hint[-1] in ".?", f"the hint {hint!r} is not a sentence"
 
 
 def test_a_class_lays_its_own_cases_over_the_public_ones(tmp_path, monkeypatch):
