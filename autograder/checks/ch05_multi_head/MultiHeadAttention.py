@@ -1,4 +1,4 @@
-"""MultiHeadAttention."""
+"""Several heads that attend at once, each in a projection of its own."""
 
 import math
 from functools import partial
@@ -301,7 +301,7 @@ def module_with(forward):
 
 checks = Checks(
     reference.MultiHeadAttention,
-    laws=(partial(sums_to_one, of="weights"), zero_where_masked),
+    laws=(zero_where_masked, partial(sums_to_one, of="weights")),
     returns=("output", "weights"),
     shortcuts=(
         "MultiheadAttention",

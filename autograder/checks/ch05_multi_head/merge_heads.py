@@ -1,4 +1,4 @@
-"""merge_heads."""
+"""Features of the heads, side by side again."""
 
 import torch
 

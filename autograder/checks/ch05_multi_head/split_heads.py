@@ -1,4 +1,4 @@
-"""split_heads."""
+"""Features of each position, dealt out to the heads."""
 
 import torch
 

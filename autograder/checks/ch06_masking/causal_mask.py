@@ -1,4 +1,4 @@
-"""causal_mask."""
+"""Which keys do not lie in a query's future."""
 
 import math
 

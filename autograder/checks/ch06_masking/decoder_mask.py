@@ -1,4 +1,4 @@
-"""decoder_mask."""
+"""Which keys a decoder may see: words, and none of them later."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""masked_attention."""
+"""Attention under a mask, which may leave a query with nothing."""
 
 import math
 from functools import partial

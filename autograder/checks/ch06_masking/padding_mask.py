@@ -1,4 +1,4 @@
-"""padding_mask."""
+"""Which keys are words, and not padding."""
 
 import torch
 
