@@ -119,51 +119,6 @@ def returning(change):
     return scaled_dot_product_attention
 
 
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [
-        (raising(ValueError("no\n  such thing")), "stopped with ValueError: no such thing"),
-        (raising(NotImplementedError()), "stopped with NotImplementedError."),
-        (raising(KeyboardInterrupt()), "stopped with KeyboardInterrupt."),
-        (raising(RuntimeError("x" * 400)), f"stopped with RuntimeError: {'x' * 300} …"),
-        (
-            returning(lambda output, weights: None),
-            "returns None; it should return two arrays, output and weights.",
-        ),
-        (
-            returning(lambda output, weights: output),
-            "returns an ndarray; it should return two arrays, output and weights.",
-        ),
-        (
-            returning(lambda output, weights: (output, None)),
-            "returns None as weights, which is no array of numbers.",
-        ),
-        (
-            returning(lambda output, weights: (output, "weights")),
-            "returns a str as weights, which is no array of numbers.",
-        ),
-        (
-            returning(lambda output, weights: (weights, output)),
-            "returns weights of shape (1, 2); here it should be (1, 5).",
-        ),
-        (
-            returning(lambda output, weights: (output[0], weights)),
-            "returns an output of shape (2,); here it should be (1, 2).",
-        ),
-        (
-            returning(lambda output, weights: (output, weights * np.nan)),
-            "returns weights with nan in 5 of 5 places.",
-        ),
-        (
-            returning(lambda output, weights: (np.where([True, False], np.inf, output), weights)),
-            "returns an output with inf in 1 of 2 places.",
-        ),
-    ],
-)
-def test_what_cannot_be_shown_is_said(function, said):
-    assert problem(explore_attention(function)) == f"Your scaled_dot_product_attention {said}"
-
-
 def test_a_function_that_stopped_is_asked_again():
     def moody(query, key, value):
         if query[0, 0] > 1:
@@ -205,32 +160,6 @@ def test_a_lookup_asks_one_function_with_what_the_one_before_returned():
     assert set(explore_lookup(embed).computed["numbers"]) == {"product"}
 
 
-@pytest.mark.parametrize(
-    ("functions", "said"),
-    [
-        (
-            (lambda ids, table: table[:2],),
-            "Your <lambda> returns embeddings of shape (2, 3); here it should be (4, 3).",
-        ),
-        (
-            (embed, lambda ids, size: np.eye(3)[:1]),
-            "returns one-hot vectors of shape (1, 3); here it should be (4, 9).",
-        ),
-        ((embed, one_hot, lambda *_: [1, 2]), "returns ids of shape (2,); here it should be (4,)."),
-        (
-            (embed, one_hot, lambda *_: [1, 2, 3, 9]),
-            "returns ids that are not in the vocabulary of 9 words.",
-        ),
-        (
-            (embed, one_hot, lambda *_: [0, 1, 2, 0.5]),
-            "returns ids that are not in the vocabulary of 9 words.",
-        ),
-    ],
-)
-def test_what_is_no_lookup_is_said(functions, said):
-    assert said in problem(explore_lookup(*functions))
-
-
 def test_the_copying_machine_looks_back_through_the_learners_function():
     widget = explore_copying(additive_attention, seq_len=8)
     numbers = widget.computed["numbers"]
@@ -253,19 +182,6 @@ def test_the_copying_machine_looks_back_through_the_learners_function():
     assert np.allclose(numbers["weights"], 1 / 8)
 
 
-def test_what_is_no_attention_over_the_reader_is_said():
-    def swapped(*arguments):
-        context, weights = additive_attention(*arguments)
-        return weights, context
-
-    assert "returns weights of shape (32,); here it should be (6,)." in problem(
-        explore_copying(swapped)
-    )
-    assert "it should return two arrays, context and weights." in problem(
-        explore_copying(lambda *_: None)
-    )
-
-
 def test_heads_have_the_parameters_of_the_trained_model():
     widget = explore_heads(MultiHeadAttention, gates=(0, 0, 0, 0))
     reader = trained_reader()
@@ -284,15 +200,6 @@ def test_training_leaves_the_learners_random_numbers_and_threads_alone():
     trained_reader()
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.get_num_threads() == threads
-
-
-def test_a_module_without_a_layer_of_the_contract():
-    class MultiHead(torch.nn.Module):
-        def __init__(self, d_model, num_heads):
-            super().__init__()
-            self.query = torch.nn.Linear(d_model, d_model)
-
-    assert problem(explore_heads(MultiHead)) == "Your MultiHead has no parameter w_k.bias."
 
 
 @pytest.mark.parametrize(
@@ -335,35 +242,12 @@ def test_gradients_go_through_the_learners_function():
     )
 
 
-def test_an_error_inside_the_gradients_is_the_functions_own():
-    def fails(query, key, value, mask=None):
-        raise ValueError("no mask")
-
-    assert problem(explore_masks(fails)) == "Your fails stopped with ValueError: no mask"
-
-
 def test_a_layer_norm_gets_gain_bias_and_eps():
     widget = explore_layer_norm(LayerNorm)
     widget.set_state({"x": [2, 2, 2, 6], "eps": 1.0, "gain": 2, "bias": -1, "asked": 1})
     assert np.allclose(
         widget.computed["numbers"]["result"], [-2, -2, -2, 2]
     )  # mean 3, variance 3, divided by the root of 4
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda ids: ids[0], "returns ids of shape (9,); here it should be (1, any)."),
-        (lambda ids: ids[:, :1], "returns 1 ids: no word behind <bos>."),
-        (lambda ids: ids + 1000, "returns ids that are not in the vocabulary of"),
-        (lambda ids: ids.repeat(1, 3), "returns 27 ids, although max_len is 20."),
-    ],
-)
-def test_ids_that_are_no_translation(change, said):
-    def changed(model, src, max_len=64):
-        return change(greedy_decode(model, src, max_len))
-
-    assert problem(explore_decoding(changed)).startswith(f"Your changed {said}")
 
 
 def levels_of(search, **inputs):
@@ -484,51 +368,170 @@ def giving(change):
     return changed
 
 
+def translating(change):
+    def changed(model, src, max_len=64):
+        return change(greedy_decode(model, src, max_len))
+
+    return changed
+
+
+def swapped(*arguments):
+    context, weights = additive_attention(*arguments)
+    return weights, context
+
+
+def without_mask(query, key, value, mask=None):
+    raise ValueError("no mask")
+
+
+class MultiHead(torch.nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.query = torch.nn.Linear(d_model, d_model)
+
+
+# What a learner's function does that cannot be shown, and the whole sentence or its beginning.
+ATTENTIONS = [
+    (raising(ValueError("no\n  such thing")), "stopped with ValueError: no such thing"),
+    (raising(NotImplementedError()), "stopped with NotImplementedError."),
+    (raising(KeyboardInterrupt()), "stopped with KeyboardInterrupt."),
+    (raising(RuntimeError("x" * 400)), f"stopped with RuntimeError: {'x' * 300} …"),
+    (
+        returning(lambda output, weights: None),
+        "returns None; it should return two arrays, output and weights.",
+    ),
+    (
+        returning(lambda output, weights: output),
+        "returns an ndarray; it should return two arrays, output and weights.",
+    ),
+    (
+        returning(lambda output, weights: (output, None)),
+        "returns None as weights, which is no array of numbers.",
+    ),
+    (
+        returning(lambda output, weights: (output, "weights")),
+        "returns a str as weights, which is no array of numbers.",
+    ),
+    (
+        returning(lambda output, weights: (weights, output)),
+        "returns weights of shape (1, 2); here it should be (1, 5).",
+    ),
+    (
+        returning(lambda output, weights: (output[0], weights)),
+        "returns an output of shape (2,); here it should be (1, 2).",
+    ),
+    (
+        returning(lambda output, weights: (output, weights * np.nan)),
+        "returns weights with nan in 5 of 5 places.",
+    ),
+    (
+        returning(lambda output, weights: (np.where([True, False], np.inf, output), weights)),
+        "returns an output with inf in 1 of 2 places.",
+    ),
+]
+LOOKUPS = [
+    (
+        (lambda ids, table: table[:2],),
+        "Your <lambda> returns embeddings of shape (2, 3); here it should be (4, 3).",
+    ),
+    (
+        (embed, lambda ids, size: np.eye(3)[:1]),
+        "Your <lambda> returns one-hot vectors of shape (1, 3); here it should be (4, 9).",
+    ),
+    (
+        (embed, one_hot, lambda *_: [1, 2]),
+        "Your <lambda> returns ids of shape (2,); here it should be (4,).",
+    ),
+    (
+        (embed, one_hot, lambda *_: [1, 2, 3, 9]),
+        "Your <lambda> returns ids that are not in the vocabulary of 9 words.",
+    ),
+    (
+        (embed, one_hot, lambda *_: [0, 1, 2, 0.5]),
+        "Your <lambda> returns ids that are not in the vocabulary of 9 words.",
+    ),
+]
+TRANSLATIONS = [
+    (lambda ids: ids[0], "returns ids of shape (9,); here it should be (1, any)."),
+    (lambda ids: ids[:, :1], "returns 1 ids: no word behind <bos>."),
+    (lambda ids: ids + 1000, "returns ids that are not in the vocabulary of"),
+    (lambda ids: ids.repeat(1, 3), "returns 27 ids, although max_len is 20."),
+]
+SEARCHES = [
+    (asking([[1]]), "asks step_log_probs about a list; prefixes are a tensor of torch.int64."),
+    (
+        asking(torch.ones(1, 1)),
+        "asks step_log_probs about torch.float32; prefixes are a tensor of torch.int64.",
+    ),
+    (
+        asking(torch.tensor([1])),
+        "asks step_log_probs about prefixes of shape (1,); it should be (beam, len).",
+    ),
+    (
+        asking(torch.ones(0, 1).long()),
+        "asks step_log_probs about prefixes of shape (0, 1); it should be (beam, len).",
+    ),
+    (
+        asking(torch.ones(1, 8).long()),
+        "asks step_log_probs about prefixes of 8 ids, although max_len is 7.",
+    ),
+    (
+        asking(torch.tensor([[5]])),
+        "asks step_log_probs about a prefix that does not begin with bos_id.",
+    ),
+    (
+        asking(torch.tensor([[1, 999]])),
+        "asks step_log_probs about ids that are not in the vocabulary of",
+    ),
+    (
+        asking(torch.tensor([[1]])),
+        "asks step_log_probs more than 500 times, and does not stop.",
+    ),
+    (lambda step_log_probs, **settings: [], "never asks step_log_probs."),
+    (giving(lambda ids: None), "returns None; it should return a list of int."),
+    (giving(torch.tensor), "returns a Tensor; it should return a list of int."),
+    (
+        giving(lambda ids: [*torch.tensor(ids)]),
+        "returns a list that holds a Tensor; it should hold int alone.",
+    ),
+    (giving(lambda ids: [999, *ids]), "returns ids that are not in the vocabulary of"),
+    (giving(lambda ids: [1, *ids]), "returns bos_id among its ids; it should leave it out."),
+    (giving(lambda ids: [*ids, 2]), "returns eos_id among its ids; it should leave it out."),
+    (giving(lambda ids: [9] * 7), "returns 7 ids; behind <bos> there is room for 6."),
+]
+OTHERS = [
+    (
+        explore_copying,
+        swapped,
+        "Your swapped returns weights of shape (32,); here it should be (6,).",
+    ),
+    (
+        explore_copying,
+        lambda *_: None,
+        "Your <lambda> returns None; it should return two arrays, context and weights.",
+    ),
+    (explore_heads, MultiHead, "Your MultiHead has no parameter w_k.bias."),
+    (explore_masks, without_mask, "Your without_mask stopped with ValueError: no mask"),
+]
+
+
 @pytest.mark.parametrize(
-    ("search", "said"),
+    ("explore", "functions", "said"),
     [
-        (asking([[1]]), "asks step_log_probs about a list; prefixes are a tensor of torch.int64."),
-        (
-            asking(torch.ones(1, 1)),
-            "asks step_log_probs about torch.float32; prefixes are a tensor of torch.int64.",
+        *(
+            (explore_attention, (each,), f"Your scaled_dot_product_attention {said}")
+            for each, said in ATTENTIONS
         ),
-        (
-            asking(torch.tensor([1])),
-            "asks step_log_probs about prefixes of shape (1,); it should be (beam, len).",
+        *((explore_lookup, each, said) for each, said in LOOKUPS),
+        *(
+            (explore_decoding, (translating(each),), f"Your changed {said}")
+            for each, said in TRANSLATIONS
         ),
-        (
-            asking(torch.ones(0, 1).long()),
-            "asks step_log_probs about prefixes of shape (0, 1); it should be (beam, len).",
-        ),
-        (
-            asking(torch.ones(1, 8).long()),
-            "asks step_log_probs about prefixes of 8 ids, although max_len is 7.",
-        ),
-        (
-            asking(torch.tensor([[5]])),
-            "asks step_log_probs about a prefix that does not begin with bos_id.",
-        ),
-        (
-            asking(torch.tensor([[1, 999]])),
-            "asks step_log_probs about ids that are not in the vocabulary of",
-        ),
-        (
-            asking(torch.tensor([[1]])),
-            "asks step_log_probs more than 500 times, and does not stop.",
-        ),
-        (lambda step_log_probs, **settings: [], "never asks step_log_probs."),
-        (giving(lambda ids: None), "returns None; it should return a list of int."),
-        (giving(torch.tensor), "returns a Tensor; it should return a list of int."),
-        (
-            giving(lambda ids: [*torch.tensor(ids)]),
-            "returns a list that holds a Tensor; it should hold int alone.",
-        ),
-        (giving(lambda ids: [999, *ids]), "returns ids that are not in the vocabulary of"),
-        (giving(lambda ids: [1, *ids]), "returns bos_id among its ids; it should leave it out."),
-        (giving(lambda ids: [*ids, 2]), "returns eos_id among its ids; it should leave it out."),
-        (giving(lambda ids: [9] * 7), "returns 7 ids; behind <bos> there is room for 6."),
+        *((explore_beam, (each,), f"Your {each.__name__} {said}") for each, said in SEARCHES),
+        *((explore, (each,), said) for explore, each, said in OTHERS),
     ],
 )
-def test_a_search_that_cannot_be_shown(search, said):
-    name = "<lambda>" if "never" in said else "beam_search"
-    assert problem(explore_beam(search)).startswith(f"Your {name} {said}")
+def test_what_cannot_be_shown_is_said(explore, functions, said):
+    found = problem(explore(*functions))
+    assert found.startswith(said)
+    assert found == said or said.endswith(" in the vocabulary of")  # how many differs
