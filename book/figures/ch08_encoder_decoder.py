@@ -33,48 +33,8 @@ def transformer_diagram():
         7.85: ("softmax", GREY),
         8.65: ("next word", None),
     }
-    for centre, parts, name in ((1.2, encoder, "encoder layer"), (4.0, decoder, "decoder layer")):
-        frame = {
-            "boxstyle": "round,pad=0.02,rounding_size=0.12",
-            "fill": False,
-            "edgecolor": GREY,
-            "linestyle": "--",
-        }
-        ax.add_patch(FancyBboxPatch((centre - 1.2, 2.45), 2.4, 3.6, **frame))
-        ax.text(
-            centre - 1.1,
-            5.9,
-            f"{name.split()[0]}\nlayer",
-            ha="left",
-            va="top",
-            color=GREY,
-            fontsize=8,
-        )
-        ax.text(centre + 1.1, 5.9, "× N", ha="right", va="top", color=GREY, fontsize=9)
-        heights = sorted(parts)
-        for height in heights:
-            text, colour = parts[height]
-            box = {
-                "boxstyle": "round,pad=0.35",
-                "facecolor": "white",
-                "edgecolor": colour,
-                "linewidth": 1.4,
-            }
-            ax.text(
-                centre,
-                height,
-                text,
-                ha="center",
-                va="center",
-                fontsize=9,
-                bbox=box if colour else None,
-                zorder=3,
-            )
-        _arrow(
-            ax,
-            (centre, heights[0] + 0.2),
-            (centre, heights[-1] - 0.2 if "next word" in parts[heights[-1]] else 6.9),
-        )
+    _stack(ax, 1.2, encoder, "encoder")
+    _stack(ax, 4.0, decoder, "decoder")
     ax.text(1.2, 7.1, "memory", ha="center", va="center", fontsize=9, weight="bold")
     ax.plot([1.2, 1.2, 2.6, 2.6], [7.3, 7.5, 7.5, 4.25], color=ENCODER, linewidth=1.4, zorder=1)
     _arrow(ax, (2.6, 4.25), (3.22, 4.25), ENCODER)
@@ -83,6 +43,31 @@ def transformer_diagram():
     ax.set(xlim=(-0.1, 5.3), ylim=(0.2, 8.9))
     ax.axis("off")
     return figure
+
+
+def _stack(ax, centre, parts, name):
+    """Draw one of the two halves around its vertical axis.
+
+    Args:
+        parts: dict from a height to the text of a part and the colour of its box, or None.
+        name: of the layer that the dashed frame repeats.
+    """
+    frame = {"boxstyle": "round,pad=0.02,rounding_size=0.12", "linestyle": "--"}
+    ax.add_patch(
+        FancyBboxPatch((centre - 1.2, 2.45), 2.4, 3.6, fill=False, edgecolor=GREY, **frame)
+    )
+    beside = {"va": "top", "color": GREY}
+    ax.text(centre - 1.1, 5.9, f"{name}\nlayer", ha="left", fontsize=8, **beside)
+    ax.text(centre + 1.1, 5.9, "× N", ha="right", fontsize=9, **beside)
+    box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "linewidth": 1.4}
+    middle = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 3}
+    for height, (text, colour) in parts.items():
+        ax.text(
+            centre, height, text, bbox={**box, "edgecolor": colour} if colour else None, **middle
+        )
+    # the encoder's arrow ends at its memory, which is written above its parts
+    end = max(parts) - 0.2 if name == "decoder" else 6.9
+    _arrow(ax, (centre, min(parts) + 0.2), (centre, end))
 
 
 def _arrow(ax, start, end, colour=GREY):
