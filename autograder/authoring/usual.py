@@ -130,6 +130,32 @@ def after_zeroing_the_first(reference):
     return wrong
 
 
+def through_float32(reference):
+    """Make a wrong answer whose numbers have been float32 on their way to the right dtype."""
+    in_float32 = in_dtype("float32")(reference)
+
+    @wraps(reference)
+    def wrong(*arguments, **named):
+        return in_float32(*arguments, **named).astype(reference(*arguments, **named).dtype)
+
+    return wrong
+
+
+def into_an_argument(reference):
+    """Make a wrong answer that writes its result into the first argument of the result's shape."""
+
+    @wraps(reference)
+    def wrong(*arguments, **named):
+        result = reference(*arguments, **named)
+        for argument in arguments:
+            if getattr(argument, "shape", None) == result.shape:
+                argument[...] = result
+                return argument
+        return result
+
+    return wrong
+
+
 USUAL = {
     "in float64": Usual(
         "the result is float64 whatever comes in",
@@ -140,6 +166,18 @@ USUAL = {
         "the result is float32 whatever comes in",
         "The result should have the dtype of the arguments. Which step chooses one of its own?",
         in_dtype("float32"),
+    ),
+    "through float32": Usual(
+        "float32 is precise enough",
+        "Only the first seven digits or so are right. Which narrower dtype do the numbers pass"
+        " through on their way?",
+        through_float32,
+    ),
+    "into an argument": Usual(
+        "the caller's array is free to be worked in",
+        "The numbers are right, but compare the arguments before and after the call. Which line of"
+        " yours writes into one of them instead of making an array of its own?",
+        into_an_argument,
     ),
     "detached": Usual(
         "numbers may be copied out and in again",

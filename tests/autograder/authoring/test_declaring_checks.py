@@ -11,11 +11,12 @@ from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn, integer
 from autograder.authoring.exercise import load_exercises
 from autograder.authoring.faults import faults_of
+from autograder.authoring.tensors import with_tensors
 from autograder.authoring.usual import of_argument
 from autograder.course import CourseError
 from autograder.shared.judge import share
 from autograder.shared.laws import exactly_one, sums_to_one, sums_to_zero
-from autograder.shared.probes import arguments_after, device_kept
+from autograder.shared.probes import arguments_after, device_kept, returned
 from solutions import ch04_attention as reference
 from solutions import ch06_masking
 from tests.conftest import judged
@@ -142,6 +143,30 @@ def test_usual_wrong_answers_lose_points(name):
     verdicts = judged(scores.exercise.prepare(b"any"), wrong.implementation)
     assert share(verdicts) == 0
     assert wrong.hint in verdicts[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "probe"), [("through float32", returned), ("into an argument", arguments_after)]
+)
+def test_usual_wrong_answers_lose_points_where_that_alone_is_asked(name, probe):
+    softmax = Checks(reference.softmax)
+    softmax.shown("all of it", scores=normal(2, 3), probe=probe)
+    softmax.usual(name)
+    wrong = softmax.exercise.misconceptions[0]
+    verdicts = judged(softmax.exercise.prepare(b"any"), wrong.implementation)
+    assert share(verdicts) == 0
+    assert wrong.hint in verdicts[0].message
+
+
+def test_an_answer_with_tensors_takes_and_returns_arrays():
+    @with_tensors
+    def halves(numbers, count):
+        return numbers[:count].double(), numbers[count:].clone()
+
+    numbers = np.arange(4, dtype=np.float32)
+    first, second = halves(numbers, 2)
+    assert (first.dtype, second.dtype) == (np.float64, np.float32)
+    assert np.array_equal(np.concatenate([first, second]), numbers)
 
 
 def softmax_with(base=np.e, divisor=np.sum):
