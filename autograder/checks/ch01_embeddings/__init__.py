@@ -6,7 +6,7 @@ letters or of punctuation, ids that are not int64, the order in which a dictiona
 entries.
 """
 
-from itertools import combinations, pairwise
+import re
 
 import numpy as np
 
@@ -22,11 +22,6 @@ ANIMALS_AND_PLANTS = """
     wasp wolf worm yak
 """
 WORDS = tuple(ANIMALS_AND_PLANTS.split())
-LONGER_BEFORE_SHORTER = tuple(
-    (one, other)
-    for one, other in combinations(sorted(WORDS), 2)
-    if one[0] == other[0] and len(one) > len(other)
-)
 
 
 def draw_words(rng, count):
@@ -38,19 +33,13 @@ def shuffled(rng, items):
     return rng.permutation(items).tolist()
 
 
-def shuffled_ties(rng, words):
-    """Order three words, given alphabetically, as neither the alphabet nor its reverse does, the
-    first not in front.
-    """
-    first, second, third = words
-    orders = ((second, third, first), (second, first, third), (third, first, second))
-    return list(orders[rng.integers(len(orders))])
+def jumbled(rng, words):
+    """Make a sentence of words in any order."""
+    return " ".join(shuffled(rng, words))
 
 
-def as_sentences(rng, words, count=2):
-    """Cut a list of words into sentences, none of them empty."""
-    cuts = [0, *sorted(1 + rng.choice(len(words) - 1, size=count - 1, replace=False)), len(words)]
-    return [" ".join(words[start:end]) for start, end in pairwise(cuts)]
+def numbered(tokens, start=0):
+    return {token: index for index, token in enumerate(tokens, start)}
 
 
 def with_all_whitespace(rng, words):
@@ -75,5 +64,29 @@ def thirds(rng, *shape, dtype=np.float64):
     return (4 * different_numbers(rng, *shape) - 1 / 3).astype(dtype)
 
 
-def thousands(rng, *shape, dtype=np.float64):
-    return 1000 * different_numbers(rng, *shape, dtype=dtype)
+def split_otherwise(wrong):
+    """Declare the wrong answers to an exercise whose family has a rule `words_of(sentence)`."""
+    wrong(
+        "capital letters do not matter",
+        hint="Words are taken as they are written. Is there a step in which yours lose their capital"
+        " letters?",
+        words_of=lambda sentence: sentence.lower().split(),
+    )
+    wrong(
+        "punctuation is no part of a word",
+        hint="Only whitespace separates words here. What happens to a comma, an apostrophe or a hyphen"
+        " in your function?",
+        words_of=lambda sentence: re.findall(r"\w+", sentence),
+    )
+    wrong(
+        "punctuation around a word is no part of it",
+        hint="Words are taken as they are written. What happens to a comma or a full stop at the end"
+        " of a word?",
+        words_of=lambda sentence: [word.strip(".,;:!?") for word in sentence.split()],
+    )
+    wrong(
+        "a single space separates words",
+        hint="What do you get where there are two spaces in a row, or a tab, or no word at all? Print"
+        " the list of words that your function works with.",
+        words_of=lambda sentence: sentence.split(" "),
+    )

@@ -4,6 +4,7 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
+from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch01_embeddings import different_numbers, thirds
 from autograder.shared.probes import arguments_after
 from solutions import ch01_embeddings as reference
@@ -79,88 +80,74 @@ hidden(
 )
 
 
-@wrong(
+wrong(
     "ids come in a single row",
     hint="The shape of the ids has been lost on the way: the result should have their axes, and"
     " d_model as one more.",
+    token_ids=np.ravel,
 )
-def flat(token_ids, table):
-    return table[token_ids.ravel()]
 
 
-@wrong("there is a single id", hint="You have looked up one token. What became of the others?")
-def embed_first(token_ids, table):
-    return table[token_ids.flat[0]]
+wrong(
+    "there is a single id",
+    hint="You have looked up one token. What became of the others?",
+    token_ids=lambda ids: ids.flat[0],
+)
 
 
-@wrong(
+wrong(
     "the first word takes the first row",
     hint="Which row does a token pick: the one of its place in the sentence, or the one of its id?",
+    token_ids=lambda ids: np.arange(ids.shape[-1]),
 )
-def by_position(token_ids, table):
-    return table[np.arange(token_ids.shape[-1])]
 
 
-@wrong(
+wrong(
     "words are the columns of the table",
     hint="Which axis of the table belongs to the words, and which one do your ids pick from?",
-)
-def columns(token_ids, table):
-    return table[:, token_ids]
+)(lambda token_ids, table: table[:, token_ids])
 
 
-@wrong(
+wrong(
     "the table comes first",
     hint="In which order does the first line of the stub name its two arguments, and in which does"
     " yours?",
-)
-def with_the_table_first(table, token_ids):
-    return table[token_ids]
+)(lambda table, token_ids: table[token_ids])
 
 
-@wrong(
+wrong(
     "the table has to be transposed",
     hint="Which axis of the table belongs to the words? Look at its shape before and after what you do"
     " to it.",
+    table=np.transpose,
 )
-def rows_of_the_transpose(token_ids, table):
-    return table.T[token_ids]
 
 
-@wrong(
-    "the product with one-hot vectors keeps the table's dtype",
+checks.usual(
+    "in float64",
+    belief="the product with one-hot vectors keeps the table's dtype",
     hint="The result has become wider than the table. Which array or number of yours brings the wider"
     " dtype in, and does a look-up need it?",
 )
-def in_float64(token_ids, table):
-    return reference.one_hot(token_ids, table.shape[0]) @ table
 
 
-@wrong(
-    "float32 is precise enough",
-    hint="Only the first seven digits or so are right. Which narrower dtype do the numbers pass"
-    " through on their way?",
-)
-def through_float32(token_ids, table):
-    return table.astype(np.float32)[token_ids].astype(table.dtype)
+checks.usual("through float32")
 
 
-@wrong(
+wrong(
     "an axis of length 1 is none",
     hint="An axis of length 1 is an axis too. The result should have those of the ids, and d_model as"
     " one more: how many has yours?",
+    then=np.squeeze,
 )
-def without_axes_of_one(token_ids, table):
-    return table[token_ids].squeeze()
 
 
-@wrong(
+wrong(
     "a sentence has a single vector",
     hint="An average over the words has one axis less than it should: each token keeps a vector of its"
     " own.",
+    then=lambda vectors: vectors.mean(axis=-2),
 )
-def as_a_mean(token_ids, table):
-    return table[token_ids].mean(axis=-2)
 
 
 @wrong(
@@ -169,7 +156,9 @@ def as_a_mean(token_ids, table):
     " the id 0 differently from the others?",
 )
 def without_padding(token_ids, table):
-    return np.where(token_ids[..., np.newaxis] == 0, table.dtype.type(0), table[token_ids])
+    vectors = reference.embed(token_ids, table)
+    vectors[token_ids == 0] = 0
+    return vectors
 
 
 @wrong(
@@ -182,30 +171,27 @@ def clearing_the_padding_row(token_ids, table):
     return table[token_ids]
 
 
-@wrong(
+wrong(
     "ids start at 1",
     hint="Each token has got the row of its neighbour. Which row belongs to the id 0?",
+    token_ids=lambda ids: ids - 1,
 )
-def from_one(token_ids, table):
-    return table[token_ids - 1]
 
 
-@wrong(
+wrong(
     "embeddings are multiplied by sqrt(d_model)",
     hint="All numbers are too large by the same factor. The Transformer has such a factor, in a later"
     " chapter; has a plain look-up one?",
+    then=lambda vectors: vectors * vectors.dtype.type(vectors.shape[-1] ** 0.5),
 )
-def scaled(token_ids, table):
-    return table[token_ids] * table.dtype.type(table.shape[-1] ** 0.5)
 
 
-@wrong(
+wrong(
     "each word is looked up once",
     hint="A word that occurs twice is there twice, and the order of the sentence stays: how many"
     " vectors should there be?",
+    token_ids=np.unique,
 )
-def each_word_once(token_ids, table):
-    return table[np.unique(token_ids)]
 
 
 @wrong(
@@ -217,13 +203,11 @@ def as_a_list(token_ids, table):
     return [table[token] for token in token_ids]
 
 
-@wrong(
+wrong(
     "there is always something to collect",
     hint="What does your function make of no ids at all, or of a single id without axes? The result"
     " should have the axes of the ids there too, and d_model as one more.",
-)
-def by_collecting(token_ids, table):
-    return np.array([table[token] for token in token_ids])
+)(lambda token_ids, table: np.array(as_a_list(token_ids, table)))
 
 
 @right
@@ -233,24 +217,21 @@ def by_take(token_ids, table):
 
 @right
 def by_one_hot(token_ids, table):
-    return np.einsum(
-        "...v,vd->...d", reference.one_hot(token_ids, len(table)).astype(table.dtype), table
-    )
+    rows = reference.one_hot(token_ids, len(table)).astype(table.dtype)
+    return np.einsum("...v,vd->...d", rows, table)
 
 
 @right
 def by_loops(token_ids, table):
     vectors = np.empty((*token_ids.shape, table.shape[1]), dtype=table.dtype)
     for index in np.ndindex(*token_ids.shape):
-        for feature in range(table.shape[1]):
-            vectors[(*index, feature)] = table[token_ids[index], feature]
+        vectors[index] = table[token_ids[index]]
     return vectors
 
 
 @right
+@with_tensors
 def by_torch(token_ids, table):
     import torch
 
-    return torch.nn.functional.embedding(
-        torch.from_numpy(token_ids.copy()), torch.from_numpy(table.copy())
-    ).numpy()
+    return torch.nn.functional.embedding(token_ids, table)

@@ -4,7 +4,8 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
-from autograder.checks.ch01_embeddings import different_numbers, thirds, thousands
+from autograder.authoring.tensors import with_tensors
+from autograder.checks.ch01_embeddings import different_numbers, thirds
 from autograder.checks.ch01_embeddings.embed import ids_of_the_upper_half, ids_with_padding
 from autograder.shared.probes import arguments_after
 from solutions import ch01_embeddings as reference
@@ -37,12 +38,29 @@ def one_id_only(rng, *shape, vocab_size):
     return np.full(shape, rng.integers(vocab_size - 1))
 
 
+def thousands(rng, *shape, dtype):
+    return 1000 * different_numbers(rng, *shape, dtype=dtype)
+
+
 def nothing_looked_up(rng):
     vocab_size, d_model = rng.integers(2, 6, size=2).tolist()
-    return ids_and_gradient(0, vocab_size=vocab_size, d_model=d_model)(rng)
+    return ids_and_gradient(rng, 0, vocab_size=vocab_size, d_model=d_model)
 
 
-checks = Checks(reference.embedding_gradient, shortcuts=("embedding_dense_backward",))
+def gradient_with(add=np.add.at):
+    """Make an `embedding_gradient` from how it adds to a table of zeros."""
+
+    def embedding_gradient(token_ids, grad_output, vocab_size):
+        gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+        add(gradient, token_ids, grad_output)
+        return gradient
+
+    return embedding_gradient
+
+
+checks = Checks(
+    reference.embedding_gradient, shortcuts=("embedding_dense_backward",), family=gradient_with
+)
 shown, hidden, wrong, right = checks.words
 
 shown(
@@ -86,73 +104,61 @@ hidden(
     "indexing with an array and += (or =) takes each repetition of an id into account",
     hint="An id that occurs more than once has kept only its last contribution. Run the small"
     " experiment of the exercise's own hint: how much does it add?",
+    rule="add",
 )
-def losing_repetitions(token_ids, grad_output, vocab_size):
-    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+def losing_repetitions(gradient, token_ids, grad_output):
     gradient[token_ids] += grad_output
-    return gradient
 
 
 @wrong(
     "an id counts where it occurs first",
     hint="An id that occurs more than once has kept only its first contribution. What becomes of the"
     " others?",
+    rule="add",
 )
-def of_first_occurrences(token_ids, grad_output, vocab_size):
-    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+def of_first_occurrences(gradient, token_ids, grad_output):
     ids, places = np.unique(token_ids, return_index=True)
     gradient[ids] = grad_output.reshape(-1, grad_output.shape[-1])[places]
-    return gradient
 
 
 @wrong(
     "repeated ids are averaged",
     hint="A row that was looked up several times acts on the loss several times. Do its contributions"
     " add up, or do you divide by their number?",
+    rule="add",
 )
-def averaging_repetitions(token_ids, grad_output, vocab_size):
-    counts = np.bincount(token_ids.ravel(), minlength=vocab_size)[:, np.newaxis].clip(1)
-    return (reference.embedding_gradient(token_ids, grad_output, vocab_size) / counts).astype(
-        grad_output.dtype
-    )
+def averaging(gradient, token_ids, grad_output):
+    np.add.at(gradient, token_ids, grad_output)
+    gradient /= np.bincount(token_ids.ravel(), minlength=len(gradient)).clip(1)[:, np.newaxis]
 
 
 @wrong(
     "the gradient is a mean over the tokens",
     hint="All numbers are too small by the same factor, the number of tokens. Does the sum whose"
     " gradient is asked for divide by anything?",
+    rule="add",
 )
-def per_token(token_ids, grad_output, vocab_size):
-    mean = reference.embedding_gradient(token_ids, grad_output, vocab_size) / token_ids.size
-    return mean.astype(grad_output.dtype)
+def averaging_over_tokens(gradient, token_ids, grad_output):
+    np.add.at(gradient, token_ids, grad_output)
+    gradient /= token_ids.size
 
 
-@wrong(
-    "the result is float64 whatever comes in",
+checks.usual(
+    "in float64",
     hint="Somewhere a float64 enters. Look at the dtype of each array that your function makes: where"
     " does it come from?",
 )
-def in_float64(token_ids, grad_output, vocab_size):
-    return reference.embedding_gradient(token_ids, grad_output.astype(np.float64), vocab_size)
 
 
-@wrong(
-    "float32 is precise enough",
-    hint="Only the first seven digits or so are right. Which narrower dtype do the numbers pass"
-    " through on their way?",
-)
-def through_float32(token_ids, grad_output, vocab_size):
-    narrow = reference.embedding_gradient(token_ids, grad_output.astype(np.float32), vocab_size)
-    return narrow.astype(grad_output.dtype)
+checks.usual("through float32")
 
 
-@wrong(
+wrong(
     "an axis of length 1 is none",
     hint="The gradient has the shape of the table, and a table has two axes. How many has your result,"
     " also where one of them has length 1?",
+    then=np.squeeze,
 )
-def without_axes_of_one(token_ids, grad_output, vocab_size):
-    return reference.embedding_gradient(token_ids, grad_output, vocab_size).squeeze()
 
 
 @wrong(
@@ -168,12 +174,11 @@ def up_to_the_largest_id(token_ids, grad_output, vocab_size):
     "only repetitions between sentences need care",
     hint="How many axes may the ids have? Look at what your loop takes in one step: a single id, or a"
     " whole sentence with repetitions of its own?",
+    rule="add",
 )
-def row_by_row(token_ids, grad_output, vocab_size):
-    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+def row_by_row(gradient, token_ids, grad_output):
     for token, grad in zip(token_ids, grad_output, strict=True):
         gradient[token] += grad
-    return gradient
 
 
 @wrong(
@@ -185,50 +190,45 @@ def with_all_axes_reversed(token_ids, grad_output, vocab_size):
     return reference.one_hot(token_ids, vocab_size).astype(grad_output.dtype).T @ grad_output
 
 
-@wrong(
+wrong(
     "the gradient counts the words",
     hint="Your numbers say how often each word occurs. Where does grad_output enter?",
+    grad_output=np.ones_like,
 )
-def counting(token_ids, grad_output, vocab_size):
-    return reference.embedding_gradient(token_ids, np.ones_like(grad_output), vocab_size)
 
 
 @wrong(
     "<pad> learns nothing",
     hint="Every row is right except row 0. Does the sum whose gradient is asked for treat the id 0"
     " differently from the others?",
+    rule="add",
 )
-def without_padding(token_ids, grad_output, vocab_size):
-    gradient = reference.embedding_gradient(token_ids, grad_output, vocab_size)
+def without_padding(gradient, token_ids, grad_output):
+    np.add.at(gradient, token_ids, grad_output)
     gradient[0] = 0
-    return gradient
 
 
-@wrong(
-    "rows are features",
+checks.usual(
+    "transposed",
+    belief="rows are features",
     hint="Your result lies on its side: a gradient has the same axes, in the same order, as the table"
     " that it belongs to.",
 )
-def transposed(token_ids, grad_output, vocab_size):
-    return reference.embedding_gradient(token_ids, grad_output, vocab_size).T
 
 
-@wrong(
+wrong(
     "the gradient passes through unchanged",
     hint="This is the gradient with respect to the vectors that were looked up. What is asked for has"
     " one row for each row of the table.",
-)
-def passed_through(token_ids, grad_output, vocab_size):
-    return grad_output.copy()
+)(lambda token_ids, grad_output, vocab_size: grad_output.copy())
 
 
-@wrong(
-    "the gradient points downhill",
+checks.usual(
+    "negated",
+    belief="the gradient points downhill",
     hint="The sizes are right, the sign is not. The minus belongs to the update of the table, not to"
     " its gradient.",
 )
-def descending(token_ids, grad_output, vocab_size):
-    return -reference.embedding_gradient(token_ids, grad_output, vocab_size)
 
 
 @wrong(
@@ -244,17 +244,17 @@ def reshaping_in_place(token_ids, grad_output, vocab_size):
 
 
 @right
-def by_one_hot(token_ids, grad_output, vocab_size):
-    one_hot = np.eye(vocab_size, dtype=grad_output.dtype)[token_ids.reshape(-1)]
-    return np.einsum("nv,nd->vd", one_hot, grad_output.reshape(-1, grad_output.shape[-1]))
+@gradient_with
+def by_one_hot(gradient, token_ids, grad_output):
+    one_hot = np.eye(len(gradient), dtype=gradient.dtype)[token_ids.ravel()]
+    gradient[:] = one_hot.T @ grad_output.reshape(-1, gradient.shape[1])
 
 
 @right
-def by_loops(token_ids, grad_output, vocab_size):
-    gradient = np.zeros((vocab_size, grad_output.shape[-1]), dtype=grad_output.dtype)
+@gradient_with
+def by_loops(gradient, token_ids, grad_output):
     for index in np.ndindex(*token_ids.shape):
         gradient[token_ids[index]] += grad_output[index]
-    return gradient
 
 
 @right
@@ -263,31 +263,23 @@ def by_masks(token_ids, grad_output, vocab_size):
 
 
 @right
-def by_counting_with_weights(token_ids, grad_output, vocab_size):
-    flat = grad_output.reshape(-1, grad_output.shape[-1])
-    columns = [
-        np.bincount(token_ids.reshape(-1), weights=column, minlength=vocab_size)
-        for column in flat.T
-    ]
-    return np.stack(columns, axis=1).astype(grad_output.dtype)
+@gradient_with
+def by_counting_with_weights(gradient, token_ids, grad_output):
+    for feature, column in enumerate(gradient.T):
+        weights = grad_output[..., feature].ravel()
+        column[:] = np.bincount(token_ids.ravel(), weights, minlength=len(column))
 
 
 @right
+@with_tensors
 def by_autograd(token_ids, grad_output, vocab_size):
-    import torch
-
-    grad_output = torch.from_numpy(grad_output.copy())
-    table = torch.zeros(
-        vocab_size, grad_output.shape[-1], dtype=grad_output.dtype, requires_grad=True
-    )
-    (table[torch.from_numpy(token_ids.copy())] * grad_output).sum().backward()
-    return table.grad.numpy()
+    table = grad_output.new_zeros(vocab_size, grad_output.shape[-1]).requires_grad_()
+    (table[token_ids] * grad_output).sum().backward()
+    return table.grad
 
 
 @right
+@with_tensors
 def by_index_add(token_ids, grad_output, vocab_size):
-    import torch
-
-    source = torch.from_numpy(grad_output.reshape(-1, grad_output.shape[-1]).copy())
-    gradient = torch.zeros(vocab_size, source.shape[1], dtype=source.dtype)
-    return gradient.index_add_(0, torch.from_numpy(token_ids.reshape(-1).copy()), source).numpy()
+    gradient = grad_output.new_zeros(vocab_size, grad_output.shape[-1])
+    return gradient.index_add_(0, token_ids.ravel(), grad_output.reshape(-1, gradient.shape[1]))

@@ -6,133 +6,101 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
-from autograder.checks.ch01_embeddings import SPECIALS, draw_words, shuffled, with_all_whitespace
-from autograder.checks.ch01_embeddings.build_vocabulary import numbered, without_marks_around
+from autograder.checks.ch01_embeddings import (
+    SPECIALS,
+    draw_words,
+    jumbled,
+    numbered,
+    shuffled,
+    split_otherwise,
+    with_all_whitespace,
+)
 from autograder.shared.probes import arguments_after
 from solutions import ch01_embeddings as reference
 
 
 @drawn
-def sentence_and_vocabulary(rng, sentence_of, known=2, unknown=2):
-    """Ask for a sentence that `sentence_of(rng, known, unknown)` makes, with a vocabulary of the
-    known words.
+def sentence(rng, of, known=2, unknown=2):
+    """Ask for a sentence that `of(rng, known, unknown)` makes of words, with a vocabulary of the
+    known ones.
     """
     words = shuffled(rng, draw_words(rng, known + unknown))
-    sentence = sentence_of(rng, words[:known], words[known:])
-    return {"sentence": sentence, "vocabulary": numbered([*SPECIALS, *words[:known]])}
+    return {
+        "sentence": of(rng, words[:known], words[known:]),
+        "vocabulary": numbered([*SPECIALS, *words[:known]]),
+    }
 
 
-def known_words(rng, known, unknown):
-    return " ".join([known[1], *shuffled(rng, [known[0], known[0], known[1]])])
+ONE_UNKNOWN = sentence(lambda rng, known, unknown: jumbled(rng, [*known, unknown[0]]))
+LONGER = sentence(
+    lambda rng, known, unknown: jumbled(rng, [*known, *known[:3], *unknown, unknown[0]]), 8, 3
+)
+WHITESPACE = sentence(lambda rng, known, unknown: " " * int(rng.integers(1, 4)) + "\t ")
 
 
-def one_unknown_word(rng, known, unknown):
-    return " ".join(shuffled(rng, [*known, unknown[0]]))
-
-
-def known_words_between_all_whitespace(rng, known, unknown):
-    return with_all_whitespace(rng, [known[1], *shuffled(rng, [*known, *known])])
-
-
-def with_a_capital(rng, known, unknown):
-    return " ".join(shuffled(rng, [*known, known[rng.integers(2)].capitalize()]))
-
-
-def with_a_comma_between(rng, known, unknown):
-    return ", ".join(shuffled(rng, known))
-
-
-def longer_sentence(rng, known, unknown):
-    return " ".join(shuffled(rng, [*known, *known[:3], *unknown, unknown[0]]))
-
-
-def unknown_words(rng, known, unknown):
-    return " ".join(shuffled(rng, [*unknown, unknown[0]]))
-
-
-def nothing(rng, known, unknown):
-    return ""
-
-
-def only_whitespace(rng, known, unknown):
-    return " " * int(rng.integers(1, 4)) + "\t "
-
-
-def one_word(rng, known, unknown):
-    return known[1]
-
-
-def marks_and_short_words_to_encode(rng):
+def marks_and_short_words(rng):
     """A sentence in which some words have an entry only with their marks, and others only
     without.
     """
     word, other, third, *pair = shuffled(rng, draw_words(rng, 5))
     known = shuffled(rng, [word, f"{other}'s", third, "-".join(pair), "a", "3"])
     words = [word, f"{word}.", other, f"{other}'s", f"{third}!", pair[0], "-".join(pair), "a", "3"]
-    return {"sentence": " ".join(shuffled(rng, words)), "vocabulary": numbered([*SPECIALS, *known])}
+    return {"sentence": jumbled(rng, words), "vocabulary": numbered([*SPECIALS, *known])}
 
 
 def hundreds_of_words(rng):
     words = shuffled(rng, [f"word{number}" for number in range(400)])
-    return {
-        "sentence": " ".join(shuffled(rng, words[200:])),
-        "vocabulary": numbered([*SPECIALS, *words]),
-    }
+    return {"sentence": jumbled(rng, words[200:]), "vocabulary": numbered([*SPECIALS, *words])}
 
 
-def encode_with(
-    words_of=str.split, id_of=lambda word, vocabulary: vocabulary.get(word, 3), dtype=np.int64
-):
-    """Make an `encode` from rules for the words, for the id of one, and for the dtype."""
+def encode_with(words_of=str.split, look_up=dict.get, unknown=3, dtype=np.int64):
+    """Make an `encode` from rules for the words, for how the id of one is looked up, for unknown
+    words, and for the dtype.
+    """
 
     def encode(sentence, vocabulary):
-        return np.array([id_of(word, vocabulary) for word in words_of(sentence)], dtype=dtype)
+        ids = [look_up(vocabulary, word, unknown) for word in words_of(sentence)]
+        return np.array(ids, dtype=dtype)
 
     return encode
 
 
-checks = Checks(reference.encode)
+checks = Checks(reference.encode, family=encode_with)
 shown, hidden, wrong, right = checks.words
 
 shown(
     "each word becomes its id, in the order of the sentence",
-    sentence_and_vocabulary(known_words),
+    sentence(lambda rng, known, _: f"{known[1]} " + jumbled(rng, [known[0], *known])),
     weight=2,
 )
-shown(
-    "a word that the vocabulary does not have becomes <unk>",
-    sentence_and_vocabulary(one_unknown_word),
-)
+shown("a word that the vocabulary does not have becomes <unk>", ONE_UNKNOWN)
 shown(
     "spaces, tabs and line breaks all separate words",
-    sentence_and_vocabulary(known_words_between_all_whitespace),
+    sentence(
+        lambda rng, known, _: with_all_whitespace(rng, [known[1], *shuffled(rng, [*known, *known])])
+    ),
 )
-shown("a capital letter makes another word", sentence_and_vocabulary(with_a_capital))
-shown("a comma belongs to the word that it touches", sentence_and_vocabulary(with_a_comma_between))
-shown("an empty sentence has no ids, and they are int64", sentence_and_vocabulary(nothing))
 shown(
-    "the vocabulary stays as it was",
-    sentence_and_vocabulary(one_unknown_word),
-    probe=arguments_after,
+    "a capital letter makes another word",
+    sentence(lambda rng, known, _: jumbled(rng, [*known, known[rng.integers(2)].capitalize()])),
 )
-hidden("a longer sentence", sentence_and_vocabulary(longer_sentence, known=8, unknown=3), weight=2)
-hidden("a sentence of unknown words alone", sentence_and_vocabulary(unknown_words, known=5))
-hidden("a sentence of whitespace alone", sentence_and_vocabulary(only_whitespace))
+shown(
+    "a comma belongs to the word that it touches",
+    sentence(lambda rng, known, _: ", ".join(shuffled(rng, known))),
+)
+shown("an empty sentence has no ids, and they are int64", sentence(lambda *_: ""))
+shown("the vocabulary stays as it was", ONE_UNKNOWN, probe=arguments_after)
+hidden("a longer sentence", LONGER, weight=2)
 hidden(
-    "a larger vocabulary stays as it was",
-    sentence_and_vocabulary(longer_sentence, 8, 3),
-    probe=arguments_after,
+    "a sentence of unknown words alone",
+    sentence(lambda rng, _, unknown: jumbled(rng, [*unknown, unknown[0]]), known=5),
 )
-hidden("a sentence of one word has a row of one id", sentence_and_vocabulary(one_word))
-hidden(
-    "marks of all kinds, digits and single letters belong to words", marks_and_short_words_to_encode
-)
+hidden("a sentence of whitespace alone", WHITESPACE)
+hidden("a larger vocabulary stays as it was", LONGER, probe=arguments_after)
+hidden("a sentence of one word has a row of one id", sentence(lambda rng, known, _: known[1]))
+hidden("marks of all kinds, digits and single letters belong to words", marks_and_short_words)
 hidden("a long sentence, a vocabulary of hundreds of words", hundreds_of_words)
-hidden(
-    "the vocabulary stays as it was where there are no words",
-    sentence_and_vocabulary(only_whitespace),
-    probe=arguments_after,
-)
+hidden("the vocabulary stays as it was where there are no words", WHITESPACE, probe=arguments_after)
 
 
 @wrong(
@@ -141,22 +109,23 @@ hidden(
     " vocabulary have for them?",
 )
 def dropping_unknown_words(sentence, vocabulary):
-    return np.array(
-        [vocabulary[word] for word in sentence.split() if word in vocabulary], dtype=np.int64
-    )
+    known = [word for word in sentence.split() if word in vocabulary]
+    return reference.encode(" ".join(known), vocabulary)
 
 
 wrong(
     "an unknown word is padding",
     hint="Your unknown words have become 0. Which special token has that id, and is it the one for"
     " unknown words?",
-)(encode_with(id_of=lambda word, vocabulary: vocabulary.get(word, 0)))
+    unknown=0,
+)
 
 
 wrong(
     "every word is in the vocabulary",
     hint="What should happen to a word that the vocabulary does not have?",
-)(encode_with(id_of=lambda word, vocabulary: vocabulary[word]))
+    look_up=lambda vocabulary, word, unknown: vocabulary[word],
+)
 
 
 @wrong(
@@ -174,124 +143,98 @@ wrong(
     "setdefault only looks up",
     hint="Compare the dictionary before and after the call. Which line of yours puts something in,"
     " takes something out or replaces something?",
-)(encode_with(id_of=lambda word, vocabulary: vocabulary.setdefault(word, 3)))
+    look_up=dict.setdefault,
+)
 
 
 wrong(
     "a look-up finds something for every word",
     hint="Not everything that you put into the array is a number. What does your look-up give for a"
     " word that the vocabulary does not have?",
-)(encode_with(id_of=lambda word, vocabulary: vocabulary.get(word)))
+    unknown=None,
+)
 
 
 wrong(
     "an array of ids may hold None",
     hint="NumPy chooses the dtype object where not everything is a number. What does your look-up give"
     " for a word that the vocabulary does not have?",
-)(encode_with(id_of=lambda word, vocabulary: vocabulary.get(word), dtype=None))
+    unknown=None,
+    dtype=None,
+)
 
 
 wrong(
     "np.array finds the dtype by itself",
     hint="Ids are int64, also where there are none. Which dtype does NumPy choose for an array without"
     " numbers when it is not told one?",
-)(encode_with(dtype=None))
+    dtype=None,
+)
 
 
-@wrong(
+wrong(
     "ids may be float64",
     hint="Ids are whole numbers that will serve as indices, but yours are floating. At which step do"
     " they become so, and which dtype does the docstring name?",
+    then=lambda ids: ids.astype(np.float64),
 )
-def filling_zeros(sentence, vocabulary):
-    ids = np.zeros(len(sentence.split()))
-    ids[:] = reference.encode(sentence, vocabulary)
-    return ids
 
 
 wrong(
     "any integer will do",
     hint="The numbers are right; compare the width of your integers with the one that the docstring"
     " names.",
-)(encode_with(dtype=np.int32))
+    dtype=np.int32,
+)
 
 
-@wrong(
+wrong(
     "a list is as good as an array",
     hint="The ids are right. The chapters to come index and compare whole arrays of them: what should"
     " they be kept in?",
+    then=np.ndarray.tolist,
 )
-def as_a_list(sentence, vocabulary):
-    return reference.encode(sentence, vocabulary).tolist()
 
 
-@wrong(
+wrong(
     "<bos> and <eos> are added here",
     hint="Your result is two ids longer than the sentence. Is there one id for each word, and nothing"
     " else?",
+    then=lambda ids: np.array([1, *ids, 2]),
 )
-def framed(sentence, vocabulary):
-    return np.array([1, *reference.encode(sentence, vocabulary), 2], dtype=np.int64)
 
 
-@wrong(
+wrong(
     "<eos> is added here",
     hint="Your result is one id longer than the sentence. Is there one id for each word, and nothing"
     " else?",
+    then=lambda ids: np.array([*ids, 2]),
 )
-def with_an_end(sentence, vocabulary):
-    return np.array([*reference.encode(sentence, vocabulary), 2], dtype=np.int64)
 
 
-@wrong(
+wrong(
     "one id needs no axis",
     hint="How many axes does the result have for a sentence of three words, and how many for a"
     " sentence of one?",
+    then=np.squeeze,
 )
-def without_an_axis_of_one(sentence, vocabulary):
-    return reference.encode(sentence, vocabulary).squeeze()
 
 
-@wrong(
+wrong(
     "a sentence is a batch of one",
     hint="Your result has an axis too many: one sentence gives a single row of ids.",
+    then=lambda ids: ids[np.newaxis],
 )
-def as_a_batch(sentence, vocabulary):
-    return reference.encode(sentence, vocabulary)[np.newaxis]
 
 
-wrong(
-    "capital letters do not matter",
-    hint="Words are taken as they are written. Is there a step in which yours lose their capital"
-    " letters?",
-)(encode_with(words_of=lambda sentence: sentence.lower().split()))
-
-
-wrong(
-    "punctuation is no part of a word",
-    hint="Only whitespace separates words here. What happens to a comma, an apostrophe or a hyphen in"
-    " your function?",
-)(encode_with(words_of=lambda sentence: re.findall(r"\w+", sentence)))
-
-
-wrong(
-    "punctuation around a word is no part of it",
-    hint="Words are taken as they are written. What happens to a comma or a full stop at the end of a"
-    " word?",
-)(encode_with(words_of=without_marks_around))
-
-
-wrong(
-    "a single space separates words",
-    hint="What do you get where two spaces stand together, where a tab stands, or where there is no"
-    " word at all? Look at the words before you look them up.",
-)(encode_with(words_of=lambda sentence: sentence.split(" ")))
+split_otherwise(wrong)
 
 
 wrong(
     "a string is a list of words",
     hint="Your result has one id for each letter: what do you get when you loop over a string?",
-)(encode_with(words_of=list))
+    words_of=list,
+)
 
 
 @right
@@ -317,9 +260,8 @@ def by_loops(sentence, vocabulary):
 def by_torch(sentence, vocabulary):
     import torch
 
-    return torch.tensor(
-        [vocabulary.get(word, 3) for word in sentence.split()], dtype=torch.int64
-    ).numpy()
+    ids = [vocabulary.get(word, 3) for word in sentence.split()]
+    return torch.tensor(ids, dtype=torch.int64).numpy()
 
 
 @right

@@ -4,36 +4,23 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
+from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch01_embeddings import shuffled
 from autograder.shared.laws import sums_to_one
 from autograder.shared.probes import arguments_after
 from solutions import ch01_embeddings as reference
 
 
-def first_last_and_between(rng):
-    vocab_size = int(rng.integers(4, 12))
-    ids = shuffled(rng, [0, vocab_size - 1, int(rng.integers(1, vocab_size - 1))])
-    return {"token_ids": np.array(ids), "vocab_size": vocab_size}
-
-
-def ids_that_stop_short(rng):
-    vocab_size = int(rng.integers(6, 9))
-    return {
-        "token_ids": rng.permutation([0, *rng.integers(vocab_size - 2, size=2)]),
-        "vocab_size": vocab_size,
-    }
+@drawn
+def ids_within(rng, low, high, ids_of):
+    """Draw a size of the vocabulary, from `low` up to `high`, which is left out, and ids for it."""
+    vocab_size = int(rng.integers(low, high))
+    return {"token_ids": np.array(ids_of(rng, vocab_size)), "vocab_size": vocab_size}
 
 
 @drawn
 def ids_of_shape(rng, *shape):
-    vocab_size = int(rng.integers(7, 16))
-    return {"token_ids": rng.integers(vocab_size, size=shape), "vocab_size": vocab_size}
-
-
-def among_hundreds(rng):
-    vocab_size = int(rng.integers(300, 400))
-    ids = [0, vocab_size - 1, int(rng.integers(128, 256)), int(rng.integers(256, vocab_size))]
-    return {"token_ids": np.array(shuffled(rng, ids)), "vocab_size": vocab_size}
+    return ids_within(rng, 7, 16, lambda rng, size: rng.integers(size, size=shape))
 
 
 def as_many_ids_as_entries(rng):
@@ -49,11 +36,9 @@ def with_one_outside(rng, *shape, outside):
     """Ask for valid ids with one that is not; among several it is neither the first nor the
     last.
     """
-    asked = ids_of_shape(*shape)(rng)
-    ids = asked["token_ids"]
-    ids.flat[rng.integers(1, ids.size - 1) if ids.size > 1 else 0] = outside(
-        rng, asked["vocab_size"]
-    )
+    asked = ids_of_shape(rng, *shape)
+    ids, number = asked["token_ids"], outside(rng, asked["vocab_size"])
+    ids.flat[rng.integers(1, ids.size - 1) if ids.size > 1 else 0] = number
     return asked
 
 
@@ -61,45 +46,55 @@ def just_too_large(rng, vocab_size):
     return vocab_size
 
 
-def far_too_large(rng, vocab_size):
-    return vocab_size + rng.integers(1, 50)
-
-
 def negative(rng, vocab_size):
     return -rng.integers(1, vocab_size + 1)
-
-
-def far_below_zero(rng, vocab_size):
-    return -vocab_size - rng.integers(1, 50)
-
-
-def hot_with(
-    rows=lambda token_ids, vocab_size: compared(token_ids, vocab_size),
-    outside=lambda ids, size: (ids < 0) | (ids >= size),
-):
-    """Make a `one_hot` from a rule for the rows and one for what is refused."""
-
-    def one_hot(token_ids, vocab_size):
-        if np.any(outside(token_ids, vocab_size)):
-            raise ValueError("token id out of range")
-        return rows(token_ids, vocab_size)
-
-    return one_hot
 
 
 def compared(token_ids, vocab_size):
     return (token_ids[..., np.newaxis] == np.arange(vocab_size)).astype(np.float64)
 
 
+def one_hot_with(lowest=0, beyond=0, every=False):
+    """Make a `one_hot` that accepts ids from `lowest` up to `vocab_size + beyond`, left out, and
+    refuses if one is outside, or only if `every` one is.
+    """
+
+    def one_hot(token_ids, vocab_size):
+        outside = (token_ids < lowest) | (token_ids >= vocab_size + beyond)
+        if outside.size and (outside.all() if every else outside.any()):
+            raise ValueError("token id out of range")
+        return compared(token_ids, vocab_size)
+
+    return one_hot
+
+
+def refusing(rows):
+    """Make a `one_hot` that refuses what it should, and then makes its rows by a rule."""
+
+    def one_hot(token_ids, vocab_size):
+        reference.one_hot(token_ids, vocab_size)
+        return rows(token_ids, vocab_size)
+
+    return one_hot
+
+
 checks = Checks(
     reference.one_hot,
     laws=(sums_to_one,),
     shortcuts=("one_hot", "OneHotEncoder", "label_binarize", "get_dummies"),
+    family=one_hot_with,
 )
 shown, hidden, wrong, right = checks.words
 
-shown("each id becomes a row with a single 1", first_last_and_between, weight=2)
-shown("a row has vocab_size numbers, also if the last ids do not occur", ids_that_stop_short)
+shown(
+    "each id becomes a row with a single 1",
+    ids_within(4, 12, lambda rng, size: shuffled(rng, [0, size - 1, rng.integers(1, size - 1)])),
+    weight=2,
+)
+shown(
+    "a row has vocab_size numbers, also if the last ids do not occur",
+    ids_within(6, 9, lambda rng, size: rng.permutation([0, *rng.integers(size - 2, size=2)])),
+)
 shown("two sentences at once keep their shape", ids_of_shape(2, 3))
 shown("no ids give no rows, each still of vocab_size numbers", ids_of_shape(0))
 shown("an id equal to vocab_size is refused", with_one_outside(3, outside=just_too_large))
@@ -108,15 +103,30 @@ shown("the ids stay as they were", ids_of_shape(2, 3), probe=arguments_after)
 hidden("ids with three axes", ids_of_shape(2, 3, 4), weight=2)
 hidden("as many ids as entries", as_many_ids_as_entries)
 hidden("a single id without axes becomes a single row", ids_of_shape())
-hidden("one id far too large among many is refused", with_one_outside(3, 4, outside=far_too_large))
+hidden(
+    "one id far too large among many is refused",
+    with_one_outside(3, 4, outside=lambda rng, size: size + rng.integers(1, 50)),
+)
 hidden("a single id without axes is refused too", with_one_outside(outside=just_too_large))
 hidden("one negative id among many is refused", with_one_outside(3, 4, outside=negative))
-hidden("an id far below zero is refused", with_one_outside(3, outside=far_below_zero))
+hidden(
+    "an id far below zero is refused",
+    with_one_outside(3, outside=lambda rng, size: -size - rng.integers(1, 50)),
+)
 hidden("a single negative id without axes is refused", with_one_outside(outside=negative))
 hidden("one id in a row gives one row", ids_of_shape(1))
 hidden("an axis of length 1 stays", ids_of_shape(1, 3))
 hidden("ids with four axes", ids_of_shape(2, 1, 2, 3))
-hidden("a vocabulary of hundreds of words", among_hundreds)
+hidden(
+    "a vocabulary of hundreds of words",
+    ids_within(
+        300,
+        400,
+        lambda rng, size: shuffled(
+            rng, [0, size - 1, rng.integers(128, 256), rng.integers(256, size)]
+        ),
+    ),
+)
 
 
 @wrong(
@@ -124,7 +134,7 @@ hidden("a vocabulary of hundreds of words", among_hundreds)
     hint="What does NumPy make of the index -1, and which kind of error does it raise for an index"
     " that is too large?",
 )
-def hot_by_indexing(token_ids, vocab_size):
+def by_indexing(token_ids, vocab_size):
     return np.eye(vocab_size)[token_ids]
 
 
@@ -133,9 +143,9 @@ def hot_by_indexing(token_ids, vocab_size):
     hint="Which ids does NumPy complain about when they serve as indices? What does it make of an"
     " index of -1?",
 )
-def hot_catching_index_errors(token_ids, vocab_size):
+def catching_index_errors(token_ids, vocab_size):
     try:
-        return np.eye(vocab_size)[token_ids]
+        return by_indexing(token_ids, vocab_size)
     except IndexError:
         raise ValueError("token id out of range") from None
 
@@ -144,7 +154,8 @@ wrong(
     "ids are never negative",
     hint="The range has two sides. Which ids lie outside it on the lower one, and what do yours turn"
     " into?",
-)(hot_with(outside=lambda ids, size: ids >= size))
+    lowest=-np.inf,
+)
 
 
 wrong(
@@ -154,104 +165,115 @@ wrong(
 )(compared)
 
 
-@wrong(
+wrong(
     "an id out of range is moved inside",
     hint="An id outside the range is a mistake made earlier. Moving it to the nearest entry turns it"
     " into another word, and nobody notices.",
-)
-def hot_clipped(token_ids, vocab_size):
-    return compared(np.clip(token_ids, 0, vocab_size - 1), vocab_size)
+)(lambda token_ids, vocab_size: compared(token_ids.clip(0, vocab_size - 1), vocab_size))
 
 
 wrong(
     "vocab_size is a valid id",
     hint="Which is the largest id that a vocabulary of vocab_size entries has, when the first id is 0?",
-)(hot_with(outside=lambda ids, size: (ids < 0) | (ids > size)))
+    beyond=1,
+)
 
 
 wrong(
-    "0 is not an id", hint="Which token has the id 0, and on which side of your limit does it lie?"
-)(hot_with(outside=lambda ids, size: (ids <= 0) | (ids >= size)))
+    "0 is not an id",
+    hint="Which token has the id 0, and on which side of your limit does it lie?",
+    lowest=1,
+)
 
 
 wrong(
     "the last id is out of range",
     hint="Which is the largest id that a vocabulary of vocab_size entries has, when the first id is 0?",
-)(hot_with(outside=lambda ids, size: (ids < 0) | (ids >= size - 1)))
+    beyond=-1,
+)
 
 
 wrong(
     "an error is due only if all ids are wrong",
     hint="How many ids have to be outside the range before your function objects? One should be"
     " enough.",
-)(hot_with(outside=lambda ids, size: ids.size and ((ids < 0) | (ids >= size)).all()))
+    every=True,
+)
 
 
 @wrong(
     "there is a largest id",
     hint="What is the largest of no numbers at all? An empty sentence is a sentence too.",
 )
-def hot_by_largest_id(token_ids, vocab_size):
+def by_largest_id(token_ids, vocab_size):
     if token_ids.min() < 0 or token_ids.max() >= vocab_size:
         raise ValueError("token id out of range")
     return compared(token_ids, vocab_size)
 
 
-wrong(
+@wrong(
     "the ids themselves tell the size of the vocabulary",
     hint="How long is a row, and where does that number come from: from the ids that happen to occur,"
     " or from vocab_size?",
-)(hot_with(lambda ids, size: compared(ids, ids.max(initial=-1) + 1)))
+)
+@refusing
+def by_the_ids_alone(token_ids, vocab_size):
+    return compared(token_ids, token_ids.max(initial=-1) + 1)
 
 
 wrong(
     "ones and zeros are integers",
     hint="The places are right, but these are whole numbers. The rows are to be multiplied with a"
     " table of floating numbers: which dtype does the docstring name?",
-)(hot_with(lambda ids, size: compared(ids, size).astype(np.int64)))
+    then=lambda rows: rows.astype(np.int64),
+)
 
 
 wrong(
     "True and False will do",
     hint="The places are right, but a comparison gives True and False. Which dtype does the docstring"
     " name?",
-)(hot_with(lambda ids, size: compared(ids, size).astype(bool)))
+    then=lambda rows: rows.astype(bool),
+)
 
 
 wrong(
     "float32 is precise enough for a 1",
     hint="The places are right. Which floating dtype does the docstring name?",
-)(hot_with(lambda ids, size: compared(ids, size).astype(np.float32)))
+    then=lambda rows: rows.astype(np.float32),
+)
 
 
 wrong(
     "ids come in a single row",
     hint="How many axes do the ids have, and how many does your result have? There should be exactly"
     " one more, and the others as before.",
-)(hot_with(lambda ids, size: compared(ids.ravel(), size)))
+    token_ids=np.ravel,
+)
 
 
-@wrong(
+wrong(
     "an axis of length 1 is none",
     hint="An axis of length 1 is an axis too. How many axes do the ids have, and how many does your"
     " result have?",
+    then=np.squeeze,
 )
-def hot_without_axes_of_one(token_ids, vocab_size):
-    return reference.one_hot(token_ids, vocab_size).squeeze()
 
 
 wrong(
     "the new axis comes first",
     hint="Your ones run along the wrong axis: which one should have length vocab_size, the first or"
     " the last?",
-)(hot_with(lambda ids, size: np.moveaxis(compared(ids, size), -1, 0)))
+    then=lambda rows: np.moveaxis(rows, -1, 0),
+)
 
 
 wrong(
     "ids start at 1",
     hint="Every 1 stands one place away from where it should. At which place does the counting of ids"
     " begin?",
-)(hot_with(lambda ids, size: compared((ids - 1) % size, size)))
+    then=lambda rows: np.roll(rows, -1, axis=-1),
+)
 
 
 @wrong(
@@ -259,7 +281,7 @@ wrong(
     hint="Compare `token_ids`, its shape and its numbers, before and after the call. Which line of"
     " yours changes it instead of making an array of its own?",
 )
-def hot_reshaping_in_place(token_ids, vocab_size):
+def reshaping_in_place(token_ids, vocab_size):
     rows = reference.one_hot(token_ids, vocab_size)
     token_ids.resize(token_ids.size, refcheck=False)
     return rows
@@ -270,9 +292,9 @@ def hot_reshaping_in_place(token_ids, vocab_size):
     hint="Your function is made for ids with one axis. Print the shape of `token_ids` here: where does"
     " your new axis come to stand, and where should it stand for ids of any shape?",
 )
-def hot_of_one_axis(token_ids, vocab_size):
-    check = reference.one_hot(token_ids, vocab_size)  # it does refuse what must be refused
-    return (token_ids[:, None] == np.arange(vocab_size)).astype(check.dtype)
+@refusing
+def of_one_axis(token_ids, vocab_size):
+    return (token_ids[:, None] == np.arange(vocab_size)).astype(np.float64)
 
 
 @wrong(
@@ -280,21 +302,22 @@ def hot_of_one_axis(token_ids, vocab_size):
     hint="Your function is made for ids with one axis: what is `len` of two sentences, or of a single"
     " id?",
 )
-def hot_filled_row_by_row(token_ids, vocab_size):
-    rows = np.zeros((len(token_ids), *reference.one_hot(token_ids, vocab_size).shape[-1:]))
+@refusing
+def filled_row_by_row(token_ids, vocab_size):
+    rows = np.zeros((len(token_ids), vocab_size))
     rows[np.arange(len(token_ids)), token_ids] = 1
     return rows
 
 
 @right
-def hot_by_eye(token_ids, vocab_size):
+def by_eye(token_ids, vocab_size):
     if not np.all(np.isin(token_ids, np.arange(vocab_size))):
         raise ValueError(f"ids must lie in [0, {vocab_size})")
     return np.eye(vocab_size)[token_ids]
 
 
 @right
-def hot_by_loops(token_ids, vocab_size):
+def by_loops(token_ids, vocab_size):
     rows = np.zeros((*token_ids.shape, vocab_size))
     for index in np.ndindex(*token_ids.shape):
         token = int(token_ids[index])
@@ -305,21 +328,18 @@ def hot_by_loops(token_ids, vocab_size):
 
 
 @right
-def hot_by_torch(token_ids, vocab_size):
+@with_tensors
+def by_torch(token_ids, vocab_size):
     import torch
 
     try:
-        return (
-            torch.nn.functional.one_hot(torch.from_numpy(token_ids.copy()), vocab_size)
-            .to(torch.float64)
-            .numpy()
-        )
+        return torch.nn.functional.one_hot(token_ids, vocab_size).double()
     except RuntimeError as error:
         raise ValueError(str(error)) from error
 
 
 @right
-def hot_by_scatter(token_ids, vocab_size):
+def by_scatter(token_ids, vocab_size):
     if token_ids.size and (token_ids.min() < 0 or token_ids.max() >= vocab_size):
         raise ValueError("an id lies outside the vocabulary")
     rows = np.zeros((*token_ids.shape, vocab_size))
