@@ -6,6 +6,8 @@ in float64: a least-squares fit is a right `offset_matrix` only if its positions
 enough for the slowest pair to be seen turning.
 """
 
+from functools import partial
+
 import numpy as np
 
 from autograder.authoring.drawn import drawn
@@ -17,6 +19,7 @@ def even(rng, low, high):
     return 2 * int(rng.integers(low // 2, high // 2 + 1))
 
 
+@drawn
 def odd(rng, low, high):
     """Draw an odd number, `low` and `high` included."""
     return even(rng, low - 1, high - 1) + 1
@@ -27,5 +30,34 @@ def rates_of(width, base=10000.0):
     return base ** (-np.arange(0, width, 2) / width)
 
 
+base_1000 = partial(rates_of, base=1000.0)
+
+
+def doubled_exponent(width):
+    return 10000.0 ** (-2 * np.arange(0, width, 2) / width)
+
+
+def one_rate(width):
+    return np.ones(width // 2)
+
+
+def angles_of(positions, width, rates=rates_of):
+    return np.asarray(positions)[:, np.newaxis] * rates(width)
+
+
 def interleaved(first, second):
     return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
+
+
+def in_halves(first, second):
+    return np.concatenate([first, second], axis=-1)
+
+
+def encoding_at(positions, d_model):
+    angles = angles_of(positions, d_model)
+    return interleaved(np.sin(angles), np.cos(angles))
+
+
+def require_even(width):
+    if width % 2:
+        raise ValueError("the width must be even")

@@ -6,10 +6,17 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
-from autograder.checks.ch02_positional_encoding import even, interleaved, odd, rates_of
-from autograder.checks.ch02_positional_encoding.offset_matrix import encoding_at
-from autograder.checks.ch02_positional_encoding.sinusoidal_encoding import (
+from autograder.checks.ch02_positional_encoding import (
+    angles_of,
+    base_1000,
     doubled_exponent,
+    encoding_at,
+    even,
+    in_halves,
+    interleaved,
+    odd,
+    one_rate,
+    rates_of,
     require_even,
 )
 from autograder.shared.laws import keeps_lengths
@@ -32,7 +39,7 @@ def out_of_order(rng, count, low=1, high=12):
 
 @drawn
 def rows(rng, *batch, seq_len, columns, dtype=np.float64, low=1, high=12):
-    x = sizeable(rng, *batch, seq_len, even(rng, *columns), dtype=dtype)
+    x = sizeable(rng, *batch, seq_len, columns(rng), dtype=dtype)
     return {"x": x, "positions": out_of_order(rng, seq_len, low, high)}
 
 
@@ -51,63 +58,25 @@ def beyond_two_thousand(rng, *batch, seq_len, columns):
     return {"x": sizeable(rng, *batch, seq_len, columns), "positions": positions}
 
 
-@drawn
-def odd_features(rng, low, high):
-    return {
-        "x": sizeable(rng, 2, odd(rng, low, high)),
-        "positions": out_of_order(rng, 2),
-    }
+def neighbours(x):
+    return x[..., ::2], x[..., 1::2]
 
 
-def angles_of(positions, head_dim, rates=rates_of):
-    return positions[:, np.newaxis] * rates(head_dim)
-
-
-def turned(first, second, angles):
-    cosines, sines = np.cos(angles), np.sin(angles)
+def turned(first, second, cosines, sines):
     return first * cosines - second * sines, first * sines + second * cosines
 
 
-def rotary_with(angles=angles_of, turn=turned):
-    """Make an `apply_rotary` from rules for the angles and for how a pair turns by them."""
+def rotary_with(pairs=neighbours, rates=rates_of, turn=turned, layout=interleaved):
+    """Make an `apply_rotary` from rules for what makes pairs, for their rates, for how they turn,
+    and for where they go.
+    """
 
     def apply_rotary(x, positions):
         require_even(x.shape[-1])
-        pair = turn(x[..., ::2], x[..., 1::2], angles(positions, x.shape[-1]))
-        return interleaved(*pair).astype(x.dtype)
+        angles = angles_of(positions, x.shape[-1], rates)
+        return layout(*turn(*pairs(x), np.cos(angles), np.sin(angles))).astype(x.dtype)
 
     return apply_rotary
-
-
-def backwards(first, second, angles):
-    return turned(first, second, -angles)
-
-
-def one_after_the_other(first, second, angles):
-    first = first * np.cos(angles) - second * np.sin(angles)
-    return first, first * np.sin(angles) + second * np.cos(angles)
-
-
-def mirrored(first, second, angles):
-    return first * np.cos(angles) + second * np.sin(angles), first * np.sin(
-        angles
-    ) + second * np.cos(angles)
-
-
-def scaled_only(first, second, angles):
-    return first * np.cos(angles), second * np.cos(angles)
-
-
-def counting_rows(positions, head_dim):
-    return angles_of(np.arange(len(positions)), head_dim)
-
-
-def counting_from_one(positions, head_dim):
-    return angles_of(positions + 1, head_dim)
-
-
-def in_half_precision(positions, head_dim):
-    return angles_of(positions.astype(np.float16), head_dim)
 
 
 checks = Checks(
@@ -119,112 +88,114 @@ checks = Checks(
         "apply_rotary_emb",
         "apply_rotary_pos_emb",
     ),
+    family=rotary_with,
 )
 shown, hidden, wrong, right = checks.words
 
-shown("one row, one pair", rows(seq_len=1, columns=(2, 2)), weight=2)
+shown("one row, one pair", rows(seq_len=1, columns=even(2, 2)), weight=2)
 shown("position 0 stays, a later one turns", first_and_later)
-shown("each pair turns at its own rate", rows(seq_len=1, columns=(4, 6)))
-shown("positions need not be in order", rows(seq_len=3, columns=(2, 4)))
+shown("each pair turns at its own rate", rows(seq_len=1, columns=even(4, 6)))
+shown("positions need not be in order", rows(seq_len=3, columns=even(2, 4)))
 shown("the same row at the same position turns alike", the_same_row_twice)
-shown("heads are carried along", rows(2, seq_len=3, columns=(4, 4)))
-shown("float32 in, float32 out", rows(seq_len=2, columns=(4, 4), dtype=np.float32, high=6))
-shown("x and positions stay as they were", rows(seq_len=2, columns=(4, 6)), probe=arguments_after)
+shown("heads are carried along", rows(2, seq_len=3, columns=even(4, 4)))
+shown("float32 in, float32 out", rows(seq_len=2, columns=even(4, 4), dtype=np.float32, high=6))
+shown(
+    "x and positions stay as they were", rows(seq_len=2, columns=even(4, 6)), probe=arguments_after
+)
 shown("positions beyond two thousand", beyond_two_thousand(seq_len=2, columns=2))
-shown("an odd head_dim is refused", odd_features(3, 9))
-hidden("batch and heads", rows(2, 3, seq_len=4, columns=(6, 10)), weight=2)
-hidden("as many heads as rows", rows(3, seq_len=3, columns=(4, 6)))
-hidden("a single row far on", rows(seq_len=1, columns=(8, 16), low=40, high=900))
-hidden("the width of a real head", rows(seq_len=5, columns=(64, 64), high=90))
+shown("an odd head_dim is refused", rows(seq_len=2, columns=odd(3, 9)))
+hidden("batch and heads", rows(2, 3, seq_len=4, columns=even(6, 10)), weight=2)
+hidden("as many heads as rows", rows(3, seq_len=3, columns=even(4, 6)))
+hidden("a single row far on", rows(seq_len=1, columns=even(8, 16), low=40, high=900))
+hidden("the width of a real head", rows(seq_len=5, columns=even(64, 64), high=90))
 hidden(
-    "batch and heads in float32", rows(2, 2, seq_len=3, columns=(4, 8), dtype=np.float32, high=6)
+    "batch and heads in float32",
+    rows(2, 2, seq_len=3, columns=even(4, 8), dtype=np.float32, high=6),
 )
 hidden("heads far beyond two thousand", beyond_two_thousand(2, seq_len=3, columns=6))
-hidden("a single feature is refused", odd_features(1, 1))
-hidden("a batch stays as it was", rows(2, seq_len=3, columns=(4, 6)), probe=arguments_after)
+hidden("a single feature is refused", rows(seq_len=2, columns=odd(1, 1)))
+hidden("a batch stays as it was", rows(2, seq_len=3, columns=even(4, 6)), probe=arguments_after)
 
 
-@wrong(
+wrong(
     "the first half turns with the second",
     hint="Which two features turn together in your function? The formula pairs neighbours.",
+    pairs=lambda x: np.split(x, 2, axis=-1),
+    layout=in_halves,
 )
-def of_halves(x, positions):
-    require_even(x.shape[-1])
-    half = x.shape[-1] // 2
-    pair = turned(x[..., :half], x[..., half:], angles_of(positions, x.shape[-1]))
-    return np.concatenate(pair, axis=-1).astype(x.dtype)
 
 
-@wrong(
+wrong(
     "the turned pairs may be left in halves",
     hint="The numbers are right but have moved: where should the two new numbers of a pair stand?",
+    layout=in_halves,
 )
-def of_neighbours_into_halves(x, positions):
-    require_even(x.shape[-1])
-    pair = turned(x[..., ::2], x[..., 1::2], angles_of(positions, x.shape[-1]))
-    return np.concatenate(pair, axis=-1).astype(x.dtype)
 
 
 wrong(
     "rows stand at 0, 1, 2 and so on",
     hint="Your angles come from the number of the row. Which argument says where a row really stands?",
-)(rotary_with(counting_rows))
+    positions=lambda positions: np.arange(len(positions)),
+)
 
 
 wrong(
     "positions count from 1",
     hint="Each row has turned one position too far. By how much does the row at position 0 turn?",
-)(rotary_with(counting_from_one))
+    positions=lambda positions: positions + 1,
+)
 
 
-@wrong(
-    "the caller's x is free to be turned",
+checks.usual(
+    "into an argument",
+    belief="the caller's x is free to be turned",
     hint="The numbers are right, but compare x before and after the call. Does a slice of x share its"
     " memory?",
 )
-def into_its_input(x, positions):
-    x[...] = reference.apply_rotary(x, positions)
-    return x
 
 
 wrong(
     "the sign of the sine does not matter",
     hint="The angles are right, and the direction is not. Into which quarter of the plane does (1, 0)"
     " move first?",
-)(rotary_with(turn=backwards))
+    turn=lambda first, second, cosines, sines: turned(first, second, cosines, -sines),
+)
 
 
-wrong(
+@wrong(
     "the first number can be replaced before the second is made",
     hint="The second number of each pair was made from a first one that had already been replaced."
     " Which of the two first numbers does the formula mean?",
-)(rotary_with(turn=one_after_the_other))
+    rule="turn",
+)
+def one_after_the_other(first, second, cosines, sines):
+    first = first * cosines - second * sines
+    return first, first * sines + second * cosines
 
 
-wrong(
+@wrong(
     "both terms are added",
     hint="A turn keeps the length of a pair, and yours does not. Compare the signs in the two lines of"
     " the formula.",
-)(rotary_with(turn=mirrored))
+    rule="turn",
+)
+def mirrored(first, second, cosines, sines):
+    return first * cosines + second * sines, first * sines + second * cosines
 
 
 wrong(
     "the cosine is enough",
     hint="Each of your new numbers depends on one old number only. What does the other one of the pair"
     " contribute?",
-)(rotary_with(turn=scaled_only))
+    turn=lambda first, second, cosines, sines: (first * cosines, second * cosines),
+)
 
 
 wrong(
     "all pairs turn at one rate",
     hint="All your pairs turn by the same angle. By which angle does the second pair turn at one"
     " position?",
-)(
-    rotary_with(
-        lambda positions, head_dim: angles_of(
-            positions, head_dim, lambda width: np.ones(width // 2)
-        )
-    )
+    rates=one_rate,
 )
 
 
@@ -232,34 +203,29 @@ wrong(
     "i is the number of the column",
     hint="The first pair is right, and the others turn too slowly. In the exponent stands 2i: what"
     " does i count?",
-)(rotary_with(lambda positions, head_dim: angles_of(positions, head_dim, doubled_exponent)))
+    rates=doubled_exponent,
+)
 
 
 wrong(
     "the base is 1000",
     hint="The first pair is right, and the others turn too fast. Count the zeros of the base.",
-)(
-    rotary_with(
-        lambda positions, head_dim: angles_of(
-            positions, head_dim, lambda width: rates_of(width, 1000.0)
-        )
-    )
+    rates=base_1000,
 )
 
 
-@wrong(
-    "the result is float64 whatever comes in",
+checks.usual(
+    "in float64",
     hint="Somewhere a float64 enters. What is the dtype of the cosine of an array of integers?",
 )
-def in_float64(x, positions):
-    return reference.apply_rotary(x.astype(np.float64), positions)
 
 
 wrong(
     "half precision is enough for a position",
     hint="Small positions are right, and large ones are not. Which whole numbers does the dtype of"
     " your positions have?",
-)(rotary_with(in_half_precision))
+    positions=lambda positions: positions.astype(np.float16),
+)
 
 
 @wrong(
@@ -276,13 +242,11 @@ def by_adding(x, positions):
     "positions belong to the axis in front of the rows",
     hint="Without heads all is well. Along which axis of x do the positions run, once there are axes"
     " in front?",
+    rule="turn",
 )
-def along_the_axis_before(x, positions):
-    require_even(x.shape[-1])
-    angles = angles_of(positions, x.shape[-1])
-    if x.ndim > 2:
-        angles = angles[:, np.newaxis]
-    return interleaved(*turned(x[..., ::2], x[..., 1::2], angles)).astype(x.dtype)
+def along_the_axis_before(first, second, *angles):
+    cosines, sines = (each[:, np.newaxis] if first.ndim > 2 else each for each in angles)
+    return turned(first, second, cosines, sines)
 
 
 @wrong(
@@ -292,8 +256,9 @@ def along_the_axis_before(x, positions):
 def of_any_width(x, positions):
     width = x.shape[-1]
     padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width % 2)])
-    first, second = turned(padded[..., ::2], padded[..., 1::2], angles_of(positions, width))
-    return interleaved(first, second)[..., :width].astype(x.dtype)
+    angles = angles_of(positions, width)
+    pair = turned(*neighbours(padded), np.cos(angles), np.sin(angles))
+    return interleaved(*pair)[..., :width].astype(x.dtype)
 
 
 @right
@@ -326,7 +291,7 @@ def by_table(x, positions):
 def in_the_dtype_of_x(x, positions):
     require_even(x.shape[-1])
     angles = positions.astype(x.dtype)[:, None] * rates_of(x.shape[-1]).astype(x.dtype)
-    return interleaved(*turned(x[..., ::2], x[..., 1::2], angles))
+    return interleaved(*turned(*neighbours(x), np.cos(angles), np.sin(angles)))
 
 
 @right
@@ -335,8 +300,7 @@ def by_loops(x, positions):
         raise ValueError(f"{x.shape[-1]} features")
     rotated = x.copy()
     for *where, row, pair in np.ndindex(*x.shape[:-1], x.shape[-1] // 2):
-        angle = int(positions[row]) / 10000 ** (2 * pair / x.shape[-1])
-        first, second = (float(x[(*where, row, 2 * pair + side)]) for side in (0, 1))
-        rotated[(*where, row, 2 * pair)] = first * math.cos(angle) - second * math.sin(angle)
-        rotated[(*where, row, 2 * pair + 1)] = first * math.sin(angle) + second * math.cos(angle)
+        angle = positions[row].item() / 10000 ** (2 * pair / x.shape[-1])
+        both = (*where, row, slice(2 * pair, 2 * pair + 2))
+        rotated[both] = turned(*x[both].tolist(), math.cos(angle), math.sin(angle))
     return rotated

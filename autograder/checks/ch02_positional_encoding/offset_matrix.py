@@ -6,51 +6,35 @@ import math
 import numpy as np
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
-from autograder.checks.ch02_positional_encoding import even, interleaved, rates_of
-from autograder.checks.ch02_positional_encoding.sinusoidal_encoding import doubled_exponent
+from autograder.authoring.drawn import integer
+from autograder.checks.ch02_positional_encoding import (
+    base_1000,
+    doubled_exponent,
+    encoding_at,
+    even,
+    one_rate,
+    rates_of,
+)
 from solutions import ch02_positional_encoding as reference
 
 
-@drawn
-def an_offset(rng, low, high, columns, sign=1):
-    return {
-        "offset": sign * int(rng.integers(low, high)),
-        "d_model": even(rng, *columns),
-    }
-
-
-def blocks_of(angles, block):
-    """Put a 2 × 2 block for each angle on the diagonal."""
-    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
-    for pair, angle in enumerate(angles):
-        matrix[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = block(angle)
-    return matrix
-
-
-def right_block(angle):
-    return [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
-
-
-def turning(angle):
-    return [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-
-
-def mirroring(angle):
-    return [[math.cos(angle), math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-
-
-def swapping(angle):
-    return [[math.sin(angle), math.cos(angle)], [math.cos(angle), -math.sin(angle)]]
+def right_block(cosine, sine):
+    return [[cosine, sine], [-sine, cosine]]
 
 
 def offset_with(block=right_block, rates=rates_of):
-    return lambda offset, d_model: blocks_of(offset * rates(d_model), block)
+    """Make an `offset_matrix` from rules for the blocks on its diagonal, each of which belongs to
+    one pair, and for the rates of the pairs.
+    """
 
+    def offset_matrix(offset, d_model):
+        matrix = np.zeros((d_model, d_model))
+        for pair, angle in enumerate(offset * rates(d_model)):
+            place = slice(2 * pair, 2 * pair + 2)
+            matrix[place, place] = block(math.cos(angle), math.sin(angle))
+        return matrix
 
-def encoding_at(positions, d_model):
-    angles = np.asarray(positions)[:, np.newaxis] * rates_of(d_model)
-    return interleaved(np.sin(angles), np.cos(angles))
+    return offset_matrix
 
 
 def fitted_to(positions):
@@ -61,38 +45,41 @@ def fitted_to(positions):
     return offset_matrix
 
 
-checks = Checks(reference.offset_matrix)
+checks = Checks(reference.offset_matrix, family=offset_with)
 shown, hidden, wrong, right = checks.words
 
-shown("one pair, a few positions on", an_offset(1, 12, (2, 2)), weight=2)
-shown("each pair turns at its own rate", an_offset(2, 12, (4, 8)))
-shown("a negative offset leads back", an_offset(1, 12, (4, 8), sign=-1))
+shown("one pair, a few positions on", offset=integer(1, 12), d_model=even(2, 2), weight=2)
+shown("each pair turns at its own rate", offset=integer(2, 12), d_model=even(4, 8))
+shown("a negative offset leads back", offset=-1 * integer(1, 12), d_model=even(4, 8))
 shown("an offset of 0 changes nothing", offset=0, d_model=even(4, 30))
-shown("many pairs", an_offset(2, 40, (16, 16)))
-hidden("a far offset", an_offset(100, 900, (4, 12)), weight=2)
-hidden("a far offset, back", an_offset(100, 900, (4, 12), sign=-1))
+shown("many pairs", offset=integer(2, 40), d_model=even(16, 16))
+hidden("a far offset", offset=integer(100, 900), d_model=even(4, 12), weight=2)
+hidden("a far offset, back", offset=-1 * integer(100, 900), d_model=even(4, 12))
 hidden("one step, one pair, back", offset=-1, d_model=even(2, 6))
-hidden("many pairs, far", an_offset(20, 90, (18, 24)))
+hidden("many pairs, far", offset=integer(20, 90), d_model=even(18, 24))
 
 
 wrong(
     "the usual rotation matrix will do",
     hint="Multiply your matrix with the encoding of position 0: does it lead on or back? In an"
     " encoding the sine stands above the cosine.",
-)(offset_with(turning))
+    block=lambda cosine, sine: [[cosine, -sine], [sine, cosine]],
+)
 
 
 wrong(
     "both sines have the same sign",
     hint="Compare the two addition formulas: in one of them a term is subtracted. And how long does a"
     " vector become under your matrix?",
-)(offset_with(mirroring))
+    block=lambda cosine, sine: [[cosine, sine], [sine, cosine]],
+)
 
 
 wrong(
     "the diagonal holds the sines",
     hint="With an offset of 0 nothing should move. What does your matrix do then?",
-)(offset_with(swapping))
+    block=lambda cosine, sine: [[sine, cosine], [cosine, -sine]],
+)
 
 
 @wrong(
@@ -105,12 +92,11 @@ def forward_only(offset, d_model):
     return reference.offset_matrix(offset, d_model)
 
 
-@wrong(
+wrong(
     "only the size of the offset matters",
     hint="Forward and back should be different turns. What becomes of the sign of the offset?",
+    offset=abs,
 )
-def without_sign(offset, d_model):
-    return reference.offset_matrix(abs(offset), d_model)
 
 
 @wrong(
@@ -127,29 +113,30 @@ def in_halves(offset, d_model):
 wrong(
     "all pairs turn at one rate",
     hint="Your blocks are all alike. By which angle does the second pair turn at one position?",
-)(offset_with(rates=lambda width: np.ones(width // 2)))
+    rates=one_rate,
+)
 
 
 wrong(
     "i is the number of the column",
     hint="The first block is right, and the others turn too little. In the exponent stands 2i: what"
     " does i count?",
-)(offset_with(rates=doubled_exponent))
+    rates=doubled_exponent,
+)
 
 
 wrong(
     "the base is 1000",
     hint="The first block is right, and the others turn too far. Count the zeros of the base.",
-)(offset_with(rates=lambda width: rates_of(width, 1000.0)))
+    rates=base_1000,
+)
 
 
-@wrong(
+wrong(
     "moving on shifts the columns",
     hint="A matrix with a shifted diagonal moves numbers from one column to another. What happens to"
     " the two numbers of a pair when the position grows?",
-)
-def as_a_shift(offset, d_model):
-    return np.eye(d_model, k=offset)
+)(lambda offset, d_model: np.eye(d_model, k=offset))
 
 
 @wrong(
@@ -179,14 +166,11 @@ wrong(
 )(fitted_to(range(64)))
 
 
-@wrong(
+wrong(
     "an identity of integers can hold it",
     hint="Your matrix holds whole numbers only. Which dtype had the array that you wrote into?",
+    then=lambda matrix: matrix.astype(np.int64),
 )
-def of_whole_numbers(offset, d_model):
-    matrix = np.eye(d_model, dtype=np.int64)
-    matrix[:] = reference.offset_matrix(offset, d_model)
-    return matrix
 
 
 @right
@@ -204,11 +188,10 @@ def by_steps(offset, d_model):
 
 @right
 def by_complex_numbers(offset, d_model):
-    matrix = np.zeros((d_model, d_model))
-    for pair, rate in enumerate(rates_of(d_model).tolist()):
-        turn = cmath.rect(1, offset * rate)
-        matrix[2 * pair, 2 * pair] = matrix[2 * pair + 1, 2 * pair + 1] = turn.real
-        matrix[2 * pair, 2 * pair + 1], matrix[2 * pair + 1, 2 * pair] = turn.imag, -turn.imag
+    turns = [cmath.rect(1, offset * rate) for rate in rates_of(d_model).tolist()]
+    matrix = np.diag(np.repeat(turns, 2)).real
+    for sine, turn in enumerate(turns):
+        matrix[2 * sine, 2 * sine + 1], matrix[2 * sine + 1, 2 * sine] = turn.imag, -turn.imag
     return matrix
 
 
@@ -217,11 +200,8 @@ def by_torch(offset, d_model):
     import torch
 
     angles = offset / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    return torch.block_diag(
-        *(torch.tensor(right_block(float(angle)), dtype=torch.float64) for angle in angles)
-    ).numpy()
+    blocks = (torch.tensor(right_block(angle.cos(), angle.sin())) for angle in angles)
+    return torch.block_diag(*blocks).numpy()
 
 
-@right
-def fitted_to_far_positions(offset, d_model):
-    return fitted_to(range(0, 60_000, 37))(offset, d_model)
+right(fitted_to(range(0, 60_000, 37)))

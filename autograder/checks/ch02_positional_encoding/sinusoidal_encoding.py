@@ -5,97 +5,82 @@ import math
 import numpy as np
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
-from autograder.checks.ch02_positional_encoding import even, interleaved, odd, rates_of
+from autograder.authoring.drawn import integer
+from autograder.checks.ch02_positional_encoding import (
+    angles_of,
+    base_1000,
+    doubled_exponent,
+    encoding_at,
+    even,
+    in_halves,
+    interleaved,
+    odd,
+    rates_of,
+    require_even,
+)
 from solutions import ch02_positional_encoding as reference
-
-
-@drawn
-def positions_and_columns(rng, positions, columns):
-    """Draw a number of positions and an even number of columns, each from a range."""
-    return {"seq_len": int(rng.integers(*positions)), "d_model": even(rng, *columns)}
-
-
-@drawn
-def odd_columns(rng, low, high):
-    return {"seq_len": int(rng.integers(2, 40)), "d_model": odd(rng, low, high)}
-
-
-def require_even(width):
-    if width % 2:
-        raise ValueError("the width must be even")
 
 
 def encoding_with(
     rates=rates_of, start=0, layout=interleaved, first=np.sin, second=np.cos, dtype=np.float64
 ):
-    """Make a `sinusoidal_encoding` from rules for the rates, the first position, the columns and
-    the functions.
+    """Make a `sinusoidal_encoding` from rules for the rates, the first position, the columns, the
+    functions and the dtype of positions.
     """
 
     def sinusoidal_encoding(seq_len, d_model):
         require_even(d_model)
-        positions = np.arange(start, seq_len + start).astype(dtype)
-        angles = positions[:, np.newaxis] * rates(d_model)
+        angles = angles_of(np.arange(start, seq_len + start).astype(dtype), d_model, rates)
         return layout(first(angles), second(angles))
 
     return sinusoidal_encoding
 
 
-def doubled_exponent(width):
-    return 10000.0 ** (-2 * np.arange(0, width, 2) / width)
-
-
-def stretched_to_the_end(width):
-    return 10000.0 ** (-np.arange(width // 2) / max(width // 2 - 1, 1))
-
-
-def divided_by_the_pairs_twice(width):
-    return 10000.0 ** (-np.arange(width // 2) / width)
-
-
-def in_halves(first, second):
-    return np.concatenate([first, second], axis=-1)
-
-
 checks = Checks(
     reference.sinusoidal_encoding,
     shortcuts=("PositionalEncoding", "PositionalEncoding1D", "SinusoidalPositionalEmbedding"),
+    family=encoding_with,
 )
 shown, hidden, wrong, right = checks.words
 
 shown(
     "two columns are the sine and the cosine of the position",
-    positions_and_columns((3, 12), (2, 2)),
+    seq_len=integer(3, 12),
+    d_model=even(2, 2),
 )
-shown("a few positions, a few pairs", positions_and_columns((3, 9), (4, 8)), weight=2)
+shown("a few positions, a few pairs", seq_len=integer(3, 9), d_model=even(4, 8), weight=2)
 shown("position 0 is 0, 1, 0, 1 and so on", seq_len=1, d_model=even(4, 30))
-shown("many pairs, each slower than the one before", positions_and_columns((3, 6), (10, 18)))
-shown("an odd d_model is refused", odd_columns(3, 21))
+shown("many pairs, each slower than the one before", seq_len=integer(3, 6), d_model=even(10, 18))
+shown("an odd d_model is refused", seq_len=integer(2, 40), d_model=odd(3, 21))
 shown(
     "as many positions as columns",
-    lambda rng: dict.fromkeys(("seq_len", "d_model"), even(rng, 4, 10)),
+    even(4, 10).then(lambda size: {"seq_len": size, "d_model": size}),
 )
-hidden("thousands of positions, each exact", positions_and_columns((2300, 2600), (4, 6)), weight=2)
-hidden("the width of a real model", positions_and_columns((10, 20), (256, 512)))
-hidden("a few more positions and pairs", positions_and_columns((8, 30), (4, 20)))
 hidden(
-    "a single column is refused", lambda rng: {"seq_len": int(rng.integers(1, 99)), "d_model": 1}
+    "thousands of positions, each exact",
+    seq_len=integer(2300, 2600),
+    d_model=even(4, 6),
+    weight=2,
 )
+hidden("the width of a real model", seq_len=integer(10, 20), d_model=even(256, 512))
+hidden("a few more positions and pairs", seq_len=integer(8, 30), d_model=even(4, 20))
+hidden("a single column is refused", seq_len=integer(1, 99), d_model=1)
 
 
 wrong(
     "the sines come first, then the cosines",
     hint="Your sines fill the first half of the row and your cosines the second. Which columns does"
     " the formula give to pair 0?",
-)(encoding_with(layout=in_halves))
+    layout=in_halves,
+)
 
 
 wrong(
     "i is the number of the column",
     hint="The first pair is right, and the others turn too slowly. In the exponent stands 2i: does"
     " your i count pairs, or is it the number of a column already?",
-)(encoding_with(rates=doubled_exponent))
+    rates=doubled_exponent,
+)
 
 
 @wrong(
@@ -107,7 +92,7 @@ def with_an_angle_for_each_column(seq_len, d_model):
     require_even(d_model)
     columns = np.arange(d_model)
     angles = np.arange(seq_len)[:, np.newaxis] / 10000.0 ** (columns / d_model)
-    return np.where(columns % 2 == 0, np.sin(angles), np.cos(angles))
+    return np.where(columns % 2, np.cos(angles), np.sin(angles))
 
 
 @wrong(
@@ -117,78 +102,84 @@ def with_an_angle_for_each_column(seq_len, d_model):
 )
 def by_parity_of_the_position(seq_len, d_model):
     require_even(d_model)
-    positions = np.arange(seq_len)[:, np.newaxis]
-    angles = positions * np.repeat(rates_of(d_model), 2)
-    return np.where(positions % 2 == 0, np.sin(angles), np.cos(angles))
+    positions = np.arange(seq_len)
+    angles = angles_of(positions, d_model).repeat(2, axis=-1)
+    return np.where(positions[:, np.newaxis] % 2, np.cos(angles), np.sin(angles))
 
 
 wrong(
     "cosine comes first",
     hint="What are the sine and the cosine of 0, and which of the two stands in column 0 of your first"
     " row?",
-)(encoding_with(first=np.cos, second=np.sin))
+    first=np.cos,
+    second=np.sin,
+)
 
 
 wrong(
     "the base is 1000",
     hint="The first pair is right, and the others turn too fast. Count the zeros of the base.",
-)(encoding_with(rates=lambda width: rates_of(width, 1000.0)))
+    rates=base_1000,
+)
 
 
-wrong(
+@wrong(
     "the slowest rate is 1/10000 exactly",
     hint="The first pair is right, and your last one turns by exactly 1/10000 radian a position. By"
     " what does the formula divide in the exponent, and by what do you?",
-)(encoding_with(rates=stretched_to_the_end))
+    rule="rates",
+)
+def stretched_to_the_end(width):
+    return 10000.0 ** (-np.arange(width // 2) / max(width // 2 - 1, 1))
 
 
 wrong(
     "the exponent runs from 0 to one half",
     hint="The first pair is right, and your slowest one turns by about 1/100 radian a position. How"
     " large does the exponent of the last pair become in the formula?",
-)(encoding_with(rates=divided_by_the_pairs_twice))
+    rates=lambda width: 10000.0 ** (-np.arange(width // 2) / width),
+)
 
 
 wrong(
     "the rate multiplies the position the other way up",
     hint="Your later pairs turn faster and faster. On which side of the fraction does the power of"
     " 10000 stand?",
-)(encoding_with(rates=lambda width: 1 / rates_of(width)))
+    rates=lambda width: 1 / rates_of(width),
+)
 
 
 wrong(
     "positions count from 1",
     hint="Your rows are right, one place too early. What is the angle at the first position?",
-)(encoding_with(start=1))
+    start=1,
+)
 
 
 wrong(
     "half precision is enough for a position",
     hint="The first two thousand positions are right, and then neighbours become the same. Which whole"
     " numbers does the dtype of your positions have?",
-)(encoding_with(dtype=np.float16))
+    dtype=np.float16,
+)
 
 
-@wrong(
+wrong(
     "single precision is enough for an angle",
     hint="The numbers have only about seven correct digits, although their dtype could hold more. In"
     " which dtype were the angles made?",
+    dtype=np.float32,
+    rates=lambda width: rates_of(width).astype(np.float32),
+    then=lambda encoding: encoding.astype(np.float64),
 )
-def computed_in_float32(seq_len, d_model):
-    require_even(d_model)
-    angles = np.arange(seq_len, dtype=np.float32)[:, np.newaxis] * rates_of(d_model).astype(
-        np.float32
-    )
-    return interleaved(np.sin(angles), np.cos(angles)).astype(np.float64)
 
 
-@wrong(
+wrong(
     "the result may be float32",
     hint="The numbers are right as far as they go; compare their dtype with the one that the docstring"
     " names.",
+    then=lambda encoding: encoding.astype(np.float32),
 )
-def in_float32(seq_len, d_model):
-    return reference.sinusoidal_encoding(seq_len, d_model).astype(np.float32)
 
 
 @wrong(
@@ -196,8 +187,7 @@ def in_float32(seq_len, d_model):
     hint="What should happen when the last sine has no cosine beside it?",
 )
 def of_any_width(seq_len, d_model):
-    angles = np.arange(seq_len)[:, np.newaxis] * rates_of(d_model)
-    return interleaved(np.sin(angles), np.cos(angles))[:, :d_model]
+    return encoding_at(np.arange(seq_len), d_model)[:, :d_model]
 
 
 @right
