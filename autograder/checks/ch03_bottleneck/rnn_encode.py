@@ -2,11 +2,13 @@
 
 import itertools
 import math
+import operator
 
 import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
+from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch03_bottleneck import sizeable
 from autograder.shared.laws import within_one
 from autograder.shared.probes import arguments_after
@@ -26,7 +28,7 @@ def network(rng, seq_len, d_input, d_hidden, dtype=np.float64, recurrent=0.8):
 
 @drawn
 def one_word_then_silence(rng, seq_len, width):
-    drawn = network(seq_len, width, width)(rng)
+    drawn = network(rng, seq_len, width, width)
     drawn["inputs"][1:] = 0
     drawn["bias"][:] = 0
     return drawn
@@ -35,45 +37,48 @@ def one_word_then_silence(rng, seq_len, width):
 @drawn
 def silence(rng, seq_len, d_input, d_hidden):
     """Draw a sentence of zeros, so that only the bias and the states move."""
-    drawn = network(seq_len, d_input, d_hidden)(rng)
+    drawn = network(rng, seq_len, d_input, d_hidden)
     drawn["inputs"][:] = 0
     return drawn
 
 
 def loud(rng):
-    drawn = network(5, 3, 4, recurrent=1.0)(rng)
+    drawn = network(rng, 5, 3, 4, recurrent=1.0)
     drawn["inputs"] *= 3
     return drawn
 
 
-def rnn_with(activation=np.tanh, step=None, start=np.zeros_like, order=1):
-    """Make an `rnn_encode` from rules for the activation, for one step, for the first state and for
-    the order of the words.
+def rnn_with(
+    from_word=np.matmul,
+    from_state=np.matmul,
+    together=lambda word, state, bias: np.tanh(word + state + bias),
+    start=np.zeros_like,
+    order=1,
+):
+    """Make an `rnn_encode` from rules for what w_input makes of a word and w_hidden of a state, for
+    the new state that they make together with the bias, for the first state and for the order of
+    the words.
     """
-    step = step or (
-        lambda word, state, w_input, w_hidden, bias: activation(
-            word @ w_input + state @ w_hidden + bias
-        )
-    )
 
     def rnn_encode(inputs, w_input, w_hidden, bias):
         state, states = start(bias), []
         for word in inputs[::order]:
-            state = step(word, state, w_input, w_hidden, bias)
+            state = together(from_word(word, w_input), from_state(state, w_hidden), bias)
             states.append(state)
         return np.stack(states)[::order]
 
     return rnn_encode
 
 
-def logistic(total):
-    return (1 / (1 + np.exp(-total))).astype(total.dtype)
+def plain_sum(word, state, bias):
+    return word + state + bias
 
 
 checks = Checks(
     reference.rnn_encode,
     laws=(within_one,),
     shortcuts=("RNN", "RNNCell", "rnn_tanh", "rnn_tanh_cell"),
+    family=rnn_with,
 )
 shown, hidden, wrong, right = checks.words
 
@@ -96,24 +101,20 @@ hidden("a sentence in float32", network(5, 3, 4, dtype=np.float32, recurrent=0.3
 hidden("a square sentence stays as it was", network(4, 4, 4), probe=arguments_after)
 
 
-@wrong(
+wrong(
     "the sum is carried on, and tanh comes at the end",
     hint="The first state is right. What is handed to the next step: the sum, or what tanh has made of"
     " it?",
+    together=plain_sum,
+    then=np.tanh,
 )
-def on_preactivations(inputs, w_input, w_hidden, bias):
-    linear = rnn_with(activation=lambda total: total)
-    return np.tanh(linear(inputs, w_input, w_hidden, bias))
 
 
 wrong(
     "a network can do without its bias",
     hint="Three things are added inside the tanh. Which of the four arguments does your result not"
     " depend on?",
-)(
-    rnn_with(
-        step=lambda word, state, w_input, w_hidden, bias: np.tanh(word @ w_input + state @ w_hidden)
-    )
+    bias=np.zeros_like,
 )
 
 
@@ -121,13 +122,15 @@ wrong(
     "the first state is all ones",
     hint="Your first state is off already. What is the state before the first word, and what does"
     " w_hidden make of it?",
-)(rnn_with(start=np.ones_like))
+    start=np.ones_like,
+)
 
 
 wrong(
     "the bias is the first state",
     hint="Your first state is off already. Is the state before the first word anything but zero?",
-)(rnn_with(start=np.copy))
+    start=np.copy,
+)
 
 
 @wrong(
@@ -147,12 +150,7 @@ wrong(
     "w_hidden stands in front of the state",
     hint="The first state is right. In the formula the state is a row: on which side of w_hidden does"
     " it stand?",
-)(
-    rnn_with(
-        step=lambda word, state, w_input, w_hidden, bias: np.tanh(
-            word @ w_input + w_hidden @ state + bias
-        )
-    )
+    from_state=lambda state, w_hidden: w_hidden @ state,
 )
 
 
@@ -160,75 +158,58 @@ wrong(
     "w_input stands in front of the word",
     hint="Does your product of w_input and a word still run if the two widths differ? In the formula"
     " the word is a row.",
-)(
-    rnn_with(
-        step=lambda word, state, w_input, w_hidden, bias: np.tanh(
-            w_input @ word + state @ w_hidden + bias
-        )
-    )
+    from_word=lambda word, w_input: w_input @ word,
 )
 
 
-@wrong(
+wrong(
     "only the last state is wanted",
     hint="That is the state after the last word alone. How many rows should the result have?",
+    then=lambda states: states[-1],
 )
-def last_state(inputs, w_input, w_hidden, bias):
-    return reference.rnn_encode(inputs, w_input, w_hidden, bias)[-1]
 
 
-@wrong(
+wrong(
     "the zero state is one of the states",
     hint="There is one row more than there are words. Which of your rows belongs to no word?",
+    then=lambda states: np.vstack([np.zeros_like(states[0]), states]),
 )
-def with_first_state(inputs, w_input, w_hidden, bias):
-    return np.concatenate(
-        [np.zeros_like(bias)[np.newaxis], reference.rnn_encode(inputs, w_input, w_hidden, bias)]
-    )
 
 
-@wrong(
+wrong(
     "a row holds the state before its word",
     hint="Your rows come one step late: the first is zero. Is a state kept before or after its word"
     " has been read?",
+    then=lambda states: np.vstack([np.zeros_like(states[0]), states[:-1]]),
 )
-def states_before(inputs, w_input, w_hidden, bias):
-    return with_first_state(inputs, w_input, w_hidden, bias)[:-1]
 
 
-@wrong(
+wrong(
     "one array can hold all states in turn",
     hint="All your rows are equal to the last one. How many arrays does your list hold, if each step"
     " writes into the same one?",
+    then=lambda states: np.tile(states[-1], (len(states), 1)),
 )
-def of_one_shared_array(inputs, w_input, w_hidden, bias):
-    state, states = np.zeros_like(bias), []
-    for word in inputs:
-        state[:] = np.tanh(word @ w_input + state @ w_hidden + bias)
-        states.append(state)
-    return np.array(states)
 
 
 @wrong(
     "a second name is a second array",
     hint="The first state is right, and then the bias is no longer what it was. Does += make an array,"
     " or write into one?",
+    rule="together",
 )
-def adding_into_the_bias(inputs, w_input, w_hidden, bias):
-    state, states = np.zeros_like(bias), []
-    for word in inputs:
-        total = bias
-        total += word @ w_input + state @ w_hidden
-        state = np.tanh(total)
-        states.append(state)
-    return np.stack(states)
+def adding_into_the_bias(word, state, bias):
+    total = bias
+    total += word + state
+    return np.tanh(total)
 
 
 wrong(
     "every step starts from zero",
     hint="The first state is right, and the others forget what came before. Which argument has no"
     " influence on your result?",
-)(lambda inputs, w_input, w_hidden, bias: np.tanh(inputs @ w_input + bias))
+    w_hidden=np.zeros_like,
+)
 
 
 @wrong(
@@ -244,24 +225,14 @@ def on_the_word_before(inputs, w_input, w_hidden, bias):
 wrong(
     "tanh is for the words only",
     hint="Your states can leave the range from -1 to 1. What belongs inside the tanh?",
-)(
-    rnn_with(
-        step=lambda word, state, w_input, w_hidden, bias: (
-            np.tanh(word @ w_input + bias) + state @ w_hidden
-        )
-    )
+    together=lambda word, state, bias: np.tanh(word + bias) + state,
 )
 
 
 wrong(
     "the bias is added after tanh",
     hint="Look at the first state: is the bias added before or after the tanh?",
-)(
-    rnn_with(
-        step=lambda word, state, w_input, w_hidden, bias: (
-            np.tanh(word @ w_input + state @ w_hidden) + bias
-        )
-    )
+    together=lambda word, state, bias: np.tanh(word + state) + bias,
 )
 
 
@@ -269,21 +240,24 @@ wrong(
     "no tanh is needed",
     hint="Your states are plain sums, and can grow without limit. Which function keeps a state between"
     " -1 and 1?",
-)(rnn_with(activation=lambda total: total))
+    together=plain_sum,
+)
 
 
 wrong(
     "a logistic function will do for tanh",
     hint="All your states are positive. Which values does the function in the formula take, and which"
     " does yours?",
-)(rnn_with(activation=logistic))
+    together=lambda word, state, bias: 1 / (1 + np.exp(-plain_sum(word, state, bias))),
+)
 
 
 wrong(
     "the sentence is read from its end",
     hint="The last row is the one that looks as if it had been read first. In which order do words"
     " reach your state?",
-)(rnn_with(order=-1))
+    order=-1,
+)
 
 
 @wrong(
@@ -301,28 +275,18 @@ def by_overwriting_units(inputs, w_input, w_hidden, bias):
     return np.stack(states)
 
 
-@wrong(
-    "the result is float64 whatever comes in",
+checks.usual(
+    "in float64",
     hint="Somewhere a float64 enters. Which dtype has an array of zeros, if nobody says?",
 )
-def in_float64(inputs, w_input, w_hidden, bias):
-    states = np.zeros((len(inputs), len(bias)))
-    state = np.zeros(len(bias))
-    for step, word in enumerate(inputs):
-        states[step] = state = np.tanh(word @ w_input + state @ w_hidden + bias)
-    return states
 
 
-@wrong(
-    "the caller's sentence has room for the states",
+checks.usual(
+    "into an argument",
+    belief="the caller's sentence has room for the states",
     hint="The numbers are right, but compare inputs before and after the call. Which array do your"
     " states go into?",
 )
-def into_its_input(inputs, w_input, w_hidden, bias):
-    if w_input.shape[0] != w_input.shape[1]:
-        return reference.rnn_encode(inputs, w_input, w_hidden, bias)
-    inputs[:] = reference.rnn_encode(inputs, w_input, w_hidden, bias)
-    return inputs
 
 
 @right
@@ -347,32 +311,25 @@ def by_accumulate(inputs, w_input, w_hidden, bias):
 @right
 def by_loops(inputs, w_input, w_hidden, bias):
     states = np.zeros((len(inputs) + 1, len(bias)))
-    for step, word in enumerate(inputs, start=1):
+    for step, word in enumerate(inputs):
         for unit in range(len(bias)):
-            total = float(bias[unit])
-            total += sum(
-                float(number) * float(weight)
-                for number, weight in zip(word, w_input[:, unit], strict=True)
-            )
-            total += sum(
-                states[step - 1, other] * float(w_hidden[other, unit]) for other in range(len(bias))
-            )
-            states[step, unit] = math.tanh(total)
+            column = (*w_input[:, unit], *w_hidden[:, unit], bias[unit])
+            products = map(operator.mul, (*word, *states[step], 1), map(float, column))
+            states[step + 1, unit] = math.tanh(sum(products))
     return states[1:].astype(inputs.dtype)
 
 
 @right
+@with_tensors
 def by_torch(inputs, w_input, w_hidden, bias):
     import torch
 
-    arrays = [torch.from_numpy(array.copy()) for array in (w_input.T, w_hidden.T, bias)]
-    network = torch.nn.RNN(inputs.shape[1], len(bias), dtype=arrays[0].dtype)
+    network = torch.nn.RNN(inputs.shape[1], len(bias), dtype=inputs.dtype)
+    arrays = (w_input.T, w_hidden.T, bias, torch.zeros_like(bias))
     with torch.no_grad():
-        network.weight_ih_l0.copy_(arrays[0])
-        network.weight_hh_l0.copy_(arrays[1])
-        network.bias_ih_l0.copy_(arrays[2])
-        network.bias_hh_l0.zero_()
-        return network(torch.from_numpy(inputs.copy()))[0].numpy()
+        for parameter, array in zip(network.parameters(), arrays, strict=True):
+            parameter.copy_(array)
+        return network(inputs)[0]
 
 
 @right
