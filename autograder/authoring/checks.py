@@ -25,6 +25,10 @@ from autograder.shared.laws import LAWS
 from autograder.shared.probes import PROBES, returned
 
 
+def subclass(base, **members):
+    return type(base.__name__, (base,), members)
+
+
 class Checks:
     """All that decides whether an exercise was solved.
 
@@ -37,7 +41,7 @@ class Checks:
             keeps its points and is flagged.
         probe: how the cases observe it that name no other; one of `autograder.shared.probes`.
         family: `family(**rules)` makes answers from rules that can be replaced one by one; without
-            any it makes a right one.
+            any it makes a right one. Or a right class whose members are the rules.
 
     Raises:
         CourseError: here and in all methods, in a sentence that names the file, where something
@@ -47,11 +51,15 @@ class Checks:
     def __init__(
         self, reference, *, laws=(), returns=(), shortcuts=(), probe=returned, family=None
     ):
-        self.reference, self.family = reference, family
+        self.reference, self.family, self.rules = reference, family, ()
+        if inspect.isclass(family):
+            self.family, self.rules = partial(subclass, family), dir(family)
+        elif family:
+            self.rules = list(inspect.signature(family).parameters)
         self.laws = tuple(map(self._law, laws))
         self.returns, self.shortcuts, self.probe = returns, shortcuts, probe
         self.cases, self.misconceptions = {}, []
-        self.alternatives = [family()] if family else []
+        self.alternatives = [self.family()] if family else []
 
     @property
     def words(self):
@@ -91,7 +99,8 @@ class Checks:
             rule: which of the family's rules the decorated function is.
             then: a function of the right result.
             changed: rules of the family by name; and arguments of the reference, each with what it
-                is taken for, or with a function of what is given.
+                is taken for, or with a function of what is given; of a class, those that make it
+                or those of its `forward`.
         """
         if not hint:
             raise self._error(f"the wrong answer {belief!r} has no hint")
@@ -156,10 +165,11 @@ class Checks:
 
     def _right_but_for(self, changed, then):
         """Make the right answer with rules or arguments changed, and its result changed `then`."""
-        known = inspect.signature(self.family).parameters if self.family else ()
-        takes = inspect.signature(self.reference).parameters
-        rules = {name: change for name, change in changed.items() if name in known}
-        arguments = {name: change for name, change in changed.items() if name not in known}
+        takes = [*inspect.signature(self.reference).parameters]
+        if inspect.isclass(self.reference):
+            takes += inspect.signature(self.reference.forward).parameters
+        rules = {name: change for name, change in changed.items() if name in self.rules}
+        arguments = {name: change for name, change in changed.items() if name not in self.rules}
         if unknown := [name for name in arguments if name not in takes]:
             raise self._error(f"{unknown[0]!r} is neither a rule nor an argument")
         answer = self.family(**rules) if self.family else self.reference

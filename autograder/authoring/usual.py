@@ -38,13 +38,18 @@ def of_arguments(change):
 
 
 def of_argument(**changes):
-    """Make wrong answers that change single arguments, by name, and then do it right; of a class,
-    those that make it: `of_argument(eps=1e-5)` for one that does not heed its argument, and
-    `of_argument(max_len=lambda max_len: max_len + 1)`.
+    """Make wrong answers that change single arguments, by name, and then do it right:
+    `of_argument(eps=1e-5)` for one that does not heed its argument, and
+    `of_argument(max_len=lambda max_len: max_len + 1)`. Of a class, arguments that make it, or those
+    of its `forward`.
     """
 
     def make(reference):
-        right = reference.__init__ if inspect.isclass(reference) else reference
+        right, method = reference, "forward"
+        if inspect.isclass(reference):
+            if set(changes) <= set(inspect.signature(reference).parameters):
+                method = "__init__"
+            right = getattr(reference, method)
         signature = inspect.signature(right)
 
         @wraps(right)
@@ -56,7 +61,7 @@ def of_argument(**changes):
                 given.arguments[name] = new
             return right(*given.args, **given.kwargs)
 
-        return instead_of(right, wrong, reference)
+        return instead_of(method, wrong, reference)
 
     return make
 
@@ -73,15 +78,15 @@ def of_result(change):
         def wrong(*arguments, **named):
             return change(right(*arguments, **named))
 
-        return instead_of(right, wrong, reference)
+        return instead_of("forward", wrong, reference)
 
     return make
 
 
-def instead_of(right, wrong, reference):
-    """Return `wrong`, or a class like the reference's with that method instead of `right`."""
+def instead_of(method, wrong, reference):
+    """Return `wrong`, or a class like the reference with `wrong` as a method of that name."""
     if inspect.isclass(reference):
-        return type(reference.__name__, (reference,), {right.__name__: wrong})
+        return type(reference.__name__, (reference,), {method: wrong})
     return wrong
 
 

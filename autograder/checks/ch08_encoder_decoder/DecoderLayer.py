@@ -7,6 +7,14 @@ from torch import nn
 from autograder.authoring.checks import Checks
 from autograder.authoring.draw import mask, module_case, normal
 from autograder.authoring.drawn import drawn
+from autograder.checks.ch07_layers import (
+    DROPPING_THE_SUM,
+    WITHOUT_RESIDUAL,
+    AlwaysDropping,
+    post_norm,
+    pre_norm,
+    pre_norm_without_stream,
+)
 from autograder.shared.probes import (
     arguments_after,
     at_the_start,
@@ -126,135 +134,40 @@ def a_new_layer(rng, d_model, num_heads, spread):
     }
 
 
-def look_back(self, x, memory, self_mask, memory_mask):
-    return self.self_attention(x, x, x, self_mask)[0]
-
-
-def look_across(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(x, memory, memory, memory_mask)[0]
-
-
-def think(self, x, *others):
-    return self.feed_forward(x)
-
-
-def branch_then_add(self, x, branch, norm):
-    if self.norm_first:
-        return x + self.dropout(branch(norm(x)))
-    return norm(x + self.dropout(branch(x)))
-
-
 def layer_with(
-    steps=(look_back, look_across, think), add=branch_then_add, norms=("norm_1", "norm_2", "norm_3")
+    back=lambda x, memory, self_mask, memory_mask: (x, x, x, self_mask),
+    across=lambda x, memory, self_mask, memory_mask: (x, memory, memory, memory_mask),
+    attentions=("self_attention", "cross_attention"),
+    order=(1, 2, 3),
+    norms=(1, 2, 3),
+    post=post_norm,
+    pre=pre_norm,
+    dropout=nn.Dropout,
 ):
-    """Make a decoder layer from its steps in order, the norm of each, and the way in which a step's
-    result is added.
+    """Make a decoder layer from rules: what the two attentions are given and which they are, the
+    order of the three parts and of their norms, and how a part's result is added; `post` and `pre`
+    may have a rule for each part.
     """
 
     class DecoderLayer(reference.DecoderLayer):
+        def __init__(self, d_model, num_heads, d_ff, dropout_=0.0, norm_first=False):
+            super().__init__(d_model, num_heads, d_ff, dropout_, norm_first)
+            self.dropout = dropout(dropout_)
+
         def forward(self, x, memory, self_mask=None, memory_mask=None):
-            for step, norm in zip(steps, norms, strict=True):
-
-                def branch(x, step=step):
-                    return step(self, x, memory, self_mask, memory_mask)
-
-                x = add(self, x, branch, getattr(self, norm))
+            first, second = (getattr(self, name) for name in attentions)
+            parts = (
+                lambda x: first(*back(x, memory, self_mask, memory_mask))[0],
+                lambda x: second(*across(x, memory, self_mask, memory_mask))[0],
+                self.feed_forward,
+            )
+            add = pre if self.norm_first else post
+            for part, norm in zip(order, norms, strict=True):
+                step = add[part - 1] if isinstance(add, tuple) else add
+                x = step(x, parts[part - 1], getattr(self, f"norm_{norm}"), self.dropout)
             return x
 
     return DecoderLayer
-
-
-def to_itself(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(x, x, x, self_mask)[0]
-
-
-def from_the_memory(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(memory, x, x)[0]
-
-
-def from_the_memory_under_its_mask(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(memory, x, x, memory_mask)[0]
-
-
-def with_own_values(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(x, memory, x, memory_mask)[0]
-
-
-def with_own_keys(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(x, x, memory, memory_mask)[0]
-
-
-def without_mask(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(x, memory, memory)[0]
-
-
-def back_without_mask(self, x, memory, self_mask, memory_mask):
-    return self.self_attention(x, x, x)[0]
-
-
-def back_with_the_other_mask(self, x, memory, self_mask, memory_mask):
-    return self.self_attention(x, x, x, memory_mask)[0]
-
-
-def back_to_the_memory(self, x, memory, self_mask, memory_mask):
-    return self.self_attention(x, memory, memory, memory_mask)[0]
-
-
-def with_the_other_mask(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(x, memory, memory, self_mask)[0]
-
-
-def back_blocking(self, x, memory, self_mask, memory_mask):
-    return self.self_attention(x, x, x, None if self_mask is None else ~self_mask)[0]
-
-
-def blocking(self, x, memory, self_mask, memory_mask):
-    return self.cross_attention(x, memory, memory, None if memory_mask is None else ~memory_mask)[0]
-
-
-def with_the_first_attention(self, x, memory, self_mask, memory_mask):
-    return self.self_attention(x, memory, memory, memory_mask)[0]
-
-
-def to_a_normalised_memory(self, x, memory, self_mask, memory_mask):
-    memory = self.norm_2(memory) if self.norm_first else memory
-    return self.cross_attention(x, memory, memory, memory_mask)[0]
-
-
-def always_after(self, x, branch, norm):
-    return norm(x + self.dropout(branch(x)))
-
-
-def always_before(self, x, branch, norm):
-    return x + self.dropout(branch(norm(x)))
-
-
-def without_residual(self, x, branch, norm):
-    return self.dropout(branch(norm(x))) if self.norm_first else norm(self.dropout(branch(x)))
-
-
-def adding_to_the_normalised(self, x, branch, norm):
-    if not self.norm_first:
-        return branch_then_add(self, x, branch, norm)
-    x = norm(x)
-    return x + self.dropout(branch(x))
-
-
-def without_dropout(self, x, branch, norm):
-    return x + branch(norm(x)) if self.norm_first else norm(x + branch(x))
-
-
-def dropping_the_sum(self, x, branch, norm):
-    return (
-        self.dropout(x + branch(norm(x))) if self.norm_first else norm(self.dropout(x + branch(x)))
-    )
-
-
-def dropping_always(self, x, branch, norm):
-    def drop(y):
-        return nn.functional.dropout(y, self.dropout.p)
-
-    return x + drop(branch(norm(x))) if self.norm_first else norm(x + drop(branch(x)))
 
 
 class AttentionByEinsum(nn.Module):
@@ -274,10 +187,18 @@ class AttentionByEinsum(nn.Module):
         return self.w_o(torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), v).flatten(2))
 
 
+def blocked(mask):
+    return None if mask is None else ~mask
+
+
 ATTENTIONS = ("self_attention.w_o", "cross_attention.w_o")
 
 
-checks = Checks(reference.DecoderLayer, shortcuts=("TransformerDecoderLayer", "TransformerDecoder"))
+checks = Checks(
+    reference.DecoderLayer,
+    family=layer_with,
+    shortcuts=("TransformerDecoderLayer", "TransformerDecoder"),
+)
 shown, hidden, wrong, right = checks.words
 
 shown("a short target, a longer source", layer_case(masks="none"), weight=2)
@@ -343,100 +264,120 @@ wrong(
     "the second attention looks at the target, too",
     hint="Change the memory, and your result stays the same. Which of the three arguments of the"
     " second attention should know of the source?",
-)(layer_with((look_back, to_itself, think)))
+    across=lambda x, memory, self_mask, memory_mask: (x, x, x, self_mask),
+)
 
 
 wrong(
     "the memory asks, and the target answers",
-    hint="There must be one result for each position of the target. Whose positions ask in your second"
-    " attention?",
-)(layer_with((look_back, from_the_memory, think)))
+    hint="There must be one result for each position of the target. Whose positions ask in your"
+    " second attention?",
+    across=lambda x, memory, self_mask, memory_mask: (memory, x, x),
+)
 
 
 wrong(
     "the memory asks, under its mask",
-    hint="There must be one result for each position of the target. Whose positions ask in your second"
-    " attention?",
-)(layer_with((look_back, from_the_memory_under_its_mask, think)))
+    hint="There must be one result for each position of the target. Whose positions ask in your"
+    " second attention?",
+    across=lambda x, memory, self_mask, memory_mask: (memory, x, x, memory_mask),
+)
 
 
 wrong(
     "the first attention looks at the source, too",
     hint="A word of the target never sees the words before it. Which sequence does each argument of"
     " the first attention come from?",
-)(layer_with((back_to_the_memory, look_across, think)))
+    back=lambda x, memory, self_mask, memory_mask: (x, memory, memory, memory_mask),
+)
 
 
 wrong(
     "keys come from the source, values from the target",
     hint="Where a key belongs to a word of the source, what should its value belong to?",
-)(layer_with((look_back, with_own_values, think)))
+    across=lambda x, memory, self_mask, memory_mask: (x, memory, x, memory_mask),
+)
 
 
 wrong(
     "values come from the source, keys from the target",
-    hint="A weight says how much of a value is taken. With which words are your queries compared, and"
-    " whose values are taken?",
-)(layer_with((look_back, with_own_keys, think)))
+    hint="A weight says how much of a value is taken. With which words are your queries compared,"
+    " and whose values are taken?",
+    across=lambda x, memory, self_mask, memory_mask: (x, x, memory, memory_mask),
+)
 
 
 wrong(
     "the memory needs no mask",
-    hint="Padding of the source gets weight in the second attention. Does each argument of `forward`"
-    " reach the place where it is needed?",
-)(layer_with((look_back, without_mask, think)))
+    hint="Padding of the source gets weight in the second attention. Does each argument of"
+    " `forward` reach the place where it is needed?",
+    memory_mask=None,
+)
 
 
 wrong(
     "the target needs no mask",
     hint="A word of the target sees what its mask hides. Does each argument of `forward` reach the"
     " place where it is needed?",
-)(layer_with((back_without_mask, look_across, think)))
+    self_mask=None,
+)
 
 
 wrong(
     "the masks change places",
     hint="Write down the shape of each mask, and the shape of the weights of each attention. Which"
     " fits which?",
-)(layer_with((back_with_the_other_mask, with_the_other_mask, think)))
+    back=lambda x, memory, self_mask, memory_mask: (x, x, x, memory_mask),
+    across=lambda x, memory, self_mask, memory_mask: (x, memory, memory, self_mask),
+)
 
 
 wrong(
     "True in a mask means blocked",
     hint="What does True mean in a mask of this course: may attend, or may not?",
-)(layer_with((back_blocking, blocking, think)))
+    self_mask=blocked,
+    memory_mask=blocked,
+)
 
 
 wrong(
     "first the source, then the target",
     hint="All the parts are there. In which order do the three lines of the formula name them?",
-)(layer_with((look_across, look_back, think), norms=("norm_2", "norm_1", "norm_3")))
+    order=(2, 1, 3),
+    norms=(2, 1, 3),
+)
 
 
 wrong(
     "first the source, then the target, the norms in the order of use",
     hint="All the parts are there. Which of the two attentions comes first?",
-)(layer_with((look_across, look_back, think)))
+    order=(2, 1, 3),
+)
 
 
 wrong(
     "the feed-forward network comes first",
     hint="All the parts are there. What has a word of the target already seen when it comes to the"
     " feed-forward network?",
-)(layer_with((think, look_back, look_across), norms=("norm_3", "norm_1", "norm_2")))
+    order=(3, 1, 2),
+    norms=(3, 1, 2),
+)
 
 
 wrong(
     "the feed-forward network comes between the attentions",
     hint="All the parts are there. Which is the last of the three?",
-)(layer_with((look_back, think, look_across), norms=("norm_1", "norm_3", "norm_2")))
+    order=(1, 3, 2),
+    norms=(1, 3, 2),
+)
 
 
 wrong(
     "one attention serves both",
-    hint="One of the module's two attentions is never used. Do the words of another language have to"
-    " be asked with the same matrices?",
-)(layer_with((look_back, with_the_first_attention, think)))
+    hint="One of the module's two attentions is never used. Do the words of another language have"
+    " to be asked with the same matrices?",
+    attentions=("self_attention", "self_attention"),
+)
 
 
 @wrong(
@@ -444,107 +385,107 @@ wrong(
     hint="self_attention and cross_attention are one and the same module in your layer. How many"
     " attentions did you make?",
 )
-class LayerWithOneAttention(reference.DecoderLayer):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
-        super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
+class WithOneAttention(reference.DecoderLayer):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.cross_attention = self.self_attention
 
 
 wrong(
     "one norm serves all three",
     hint="Two of the three norms are never used. Which part does each belong to?",
-)(layer_with(norms=("norm_1", "norm_1", "norm_1")))
+    norms=(1, 1, 1),
+)
 
 
 @wrong(
     "two norms are enough",
     hint="An encoder layer has two norms. How many parts does this layer have?",
 )
-class LayerWithTwoNorms(reference.DecoderLayer):
+class WithTwoNorms(layer_with(norms=(1, 1, 2))):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         del self.norm_3
 
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        return layer_with(norms=("norm_1", "norm_1", "norm_2")).forward(
-            self, x, memory, self_mask, memory_mask
-        )
-
 
 wrong(
     "norms stand after the sum, whatever is asked",
-    hint="Right for post-norm. What does your layer do otherwise when it is made with norm_first=True?",
-)(layer_with(add=always_after))
+    hint="Right for post-norm. What does your layer do otherwise when it is made with"
+    " norm_first=True?",
+    pre=post_norm,
+)
 
 
 wrong(
     "norms stand before each part, whatever is asked",
     hint="Right for pre-norm. What does your layer do when norm_first is left at its default?",
-)(layer_with(add=always_before))
+    post=pre_norm,
+)
 
 
 wrong(
     "no part has a residual connection",
     hint="Your parts replace what came in. What becomes of `x` itself?",
-)(layer_with(add=without_residual))
-
-
-@wrong(
-    "the cross-attention has no residual connection",
-    hint="After your second attention a word has forgotten what it was. Do all three parts end in the"
-    " same way?",
+    **WITHOUT_RESIDUAL,
 )
-class LayerWithoutCrossResidual(reference.DecoderLayer):
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        arguments = memory, self_mask, memory_mask
-        x = branch_then_add(self, x, lambda x: look_back(self, x, *arguments), self.norm_1)
-        x = without_residual(self, x, lambda x: look_across(self, x, *arguments), self.norm_2)
-        return branch_then_add(self, x, self.feed_forward, self.norm_3)
+
+
+wrong(
+    "the cross-attention has no residual connection",
+    hint="After your second attention a word has forgotten what it was. Do all three parts end in"
+    " the same way?",
+    post=(post_norm, WITHOUT_RESIDUAL["post"], post_norm),
+    pre=(pre_norm, WITHOUT_RESIDUAL["pre"], pre_norm),
+)
 
 
 wrong(
     "pre-norm adds to the normalised input",
     hint="In pre-norm the stream from below to above is never normalised itself. To what do you add"
     " the result of each part?",
-)(layer_with(add=adding_to_the_normalised))
+    pre=pre_norm_without_stream,
+)
 
 
-wrong(
+@wrong(
     "the memory is normalised like the queries",
     hint="In pre-norm the norm belongs to the stream of the target. What do you pass through it"
     " besides?",
-)(layer_with((look_back, to_a_normalised_memory, think)))
+)
+class WithNormalisedMemory(layer_with()):
+    def forward(self, x, memory, *masks):
+        return super().forward(x, self.norm_2(memory) if self.norm_first else memory, *masks)
 
 
 wrong(
     "nothing but the feed-forward network drops anything",
     hint="In train mode, what becomes of a part's result before it is added to the residual?",
-)(layer_with(add=without_dropout))
+    dropout=lambda rate: nn.Identity(),
+)
 
 
 wrong(
     "the sum is dropped, not the part's result",
     hint="Dropout should thin out what a part adds. Does yours reach the residual, too?",
-)(layer_with(add=dropping_the_sum))
+    **DROPPING_THE_SUM,
+)
 
 
 wrong(
     "dropout is always on",
     hint="In eval mode nothing should be dropped. How does your dropout know the mode?",
-)(layer_with(add=dropping_always))
+    dropout=AlwaysDropping,
+)
 
 
 @wrong(
     "the feed-forward network is made without dropout",
     hint="There is one more dropout, inside the feed-forward network. How does it learn its rate?",
 )
-class LayerWithoutInnerDropout(reference.DecoderLayer):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
-        super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
-        self.feed_forward = FeedForward(d_model, d_ff)
-
-
-right(layer_with())
+class WithoutInnerDropout(reference.DecoderLayer):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.feed_forward.dropout.p = 0.0
 
 
 @right
@@ -575,23 +516,19 @@ class LayerOfOtherParts(nn.Module):
 class LayerOnTopOfAnEncoderLayer(EncoderLayer):
     """An encoder layer with a cross-attention put between its two halves."""
 
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
-        super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
-        self.p = dropout
-        self.cross_attention = MultiHeadAttention(d_model, num_heads)
+    def __init__(self, d_model, *others):
+        super().__init__(d_model, *others)
+        self.cross_attention = MultiHeadAttention(d_model, others[0])
         self.norm_3 = LayerNorm(d_model)
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         before, after = (lambda norm, x: norm(x), lambda norm, x: x)[
             :: 1 if self.norm_first else -1
         ]
-
-        def drop(y):
-            return nn.functional.dropout(y, self.p, self.training)
-
         y = before(self.norm_1, x)
-        x = after(self.norm_1, x + drop(self.self_attention(y, y, y, self_mask)[0]))
+        x = after(self.norm_1, x + self.dropout(self.self_attention(y, y, y, self_mask)[0]))
         y = before(self.norm_2, x)
-        x = after(self.norm_2, x + drop(self.cross_attention(y, memory, memory, memory_mask)[0]))
+        looked = self.cross_attention(y, memory, memory, memory_mask)[0]
+        x = after(self.norm_2, x + self.dropout(looked))
         y = before(self.norm_3, x)
-        return after(self.norm_3, x + drop(self.feed_forward(y)))
+        return after(self.norm_3, x + self.dropout(self.feed_forward(y)))

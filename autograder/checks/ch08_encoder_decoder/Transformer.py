@@ -8,7 +8,7 @@ from torch import nn
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.draw import module_case, normal, padded
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import drawn, integer
 from autograder.checks.ch08_encoder_decoder.DecoderLayer import LayerOfOtherParts, layer_with
 from autograder.shared.probes import (
     arguments_after,
@@ -24,6 +24,11 @@ from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 from solutions.ch07_layers import EncoderLayer, LayerNorm
 
 SIZES = ("d_model", "num_heads", "num_encoder_layers", "num_decoder_layers", "d_ff")
+
+
+def constructor_of(vocab, sizes, dropout=0.0):
+    vocabularies = {"src_vocab_size": vocab[0], "tgt_vocab_size": vocab[1]}
+    return {**vocabularies, **dict(zip(SIZES, sizes, strict=True)), "dropout": dropout}
 
 
 @drawn
@@ -47,12 +52,7 @@ def model_case(
         vocab: sizes of the two vocabularies, above 4.
         sizes: the numbers that `SIZES` names.
     """
-    constructor = {
-        "src_vocab_size": vocab[0],
-        "tgt_vocab_size": vocab[1],
-        **dict(zip(SIZES, sizes, strict=True)),
-    }
-    constructor["dropout"] = dropout
+    constructor = constructor_of(vocab, sizes, dropout)
     if pad_id or norm_first:  # in a message, a shorter call reads better
         constructor |= {"pad_id": pad_id, "norm_first": norm_first}
     src = padded(rng, src_lengths, max(src_lengths), vocab[0], pad_id)
@@ -77,28 +77,23 @@ def a_layer_that_drops(rng, norm_first):
     an encoder layer adds to it.
     """
     case = model_case(
+        rng,
         (1,),
         sizes=(4, 1, 1, 0, 2),
         dropout=0.5,
         norm_first=norm_first,
         method="encode",
         train=True,
-    )(rng)
+    )
     for name, weight in case["weights"].items():
-        if name.startswith(
-            (
-                "src_embedding",
-                "encoder.0.self_attention.w_o",
-                "encoder.0.feed_forward.linear_2.weight",
-            )
-        ):
+        if any(part in name for part in ("src_embedding", "attention.w_o", "linear_2.weight")):
             weight.zero_()
     case["weights"]["encoder.0.feed_forward.linear_2.bias"][1::2] = 0
     return case
 
 
 def a_later_target_word_changes(rng):
-    case = model_case((3, 2), (4, 4), norm_first=bool(rng.integers(2)))(rng)
+    case = model_case(rng, (3, 2), (4, 4), norm_first=bool(rng.integers(2)))
     tgt = case["forward"]["tgt"].clone()
     tgt[:, 2] = 9 - tgt[:, 2]  # 4 becomes 5, and 5 becomes 4
     return {**case, "changed": {"tgt": tgt}}
@@ -106,14 +101,14 @@ def a_later_target_word_changes(rng):
 
 def a_later_source_word_changes(rng):
     """In the encoder every word sees the change, in the first sentence the padding, too."""
-    case = model_case((3, 4), vocab=(6, 6), method="encode")(rng)
+    case = model_case(rng, (3, 4), vocab=(6, 6), method="encode")
     src = case["forward"]["src"].clone()
     src[:, 2] = 9 - src[:, 2]
     return {**case, "changed": {"src": src}}
 
 
 def memory_of_padding_changes(rng):
-    case = model_case((2, 4), (2, 3), method="decode")(rng)
+    case = model_case(rng, (2, 4), (2, 3), method="decode")
     memory = case["forward"]["memory"].clone()
     memory[:, 3] += 1 + normal(rng, 4, dtype=memory.dtype)
     return {**case, "changed": {"memory": memory}}
@@ -121,33 +116,9 @@ def memory_of_padding_changes(rng):
 
 @drawn
 def a_new_model(rng, norm_first, low=5):
-    src_vocab_size = int(rng.integers(low, low + 9))
-    constructor = {"src_vocab_size": src_vocab_size, "tgt_vocab_size": src_vocab_size + 2}
-    constructor |= {
-        **dict(zip(SIZES, (4, 2, 1, 2, 3), strict=True)),
-        "dropout": 0.0,
-        "pad_id": 0,
-        "norm_first": norm_first,
-    }
-    return {"constructor": constructor}
-
-
-def a_new_model_with_defaults(rng):
-    """Narrow, so that it is made fast; from the number of layers on the defaults hold."""
-    return {
-        "constructor": {
-            "src_vocab_size": int(rng.integers(5, 30)),
-            "tgt_vocab_size": 6,
-            "d_model": 8,
-        }
-    }
-
-
-def transformer_with(**members):
-    """Make a Transformer of which some members are others; the rest is the reference's, in pieces
-    that can be replaced.
-    """
-    return type("Transformer", (Pieces,), members)
+    vocab_size = integer(rng, low, low + 9)
+    made = constructor_of((vocab_size, vocab_size + 2), (4, 2, 1, 2, 3))
+    return {"constructor": {**made, "pad_id": 0, "norm_first": norm_first}}
 
 
 class Pieces(reference.Transformer):
@@ -175,68 +146,18 @@ class Pieces(reference.Transformer):
             x = layer(x, memory, self.target_mask(tgt), self.memory_mask(tgt, src))
         return self.finished(x, "decoder_norm")
 
+    def scale(self):
+        return math.sqrt(self.d_model)
 
-def embedder(scale=math.sqrt, positions=reference.sinusoidal_positions):
-    """Make an `embed` from rules for the factor and the positions."""
+    def positions(self, seq_len, dtype):
+        return reference.sinusoidal_positions(seq_len, self.d_model, dtype)
+
+    def summed(self, words, positions):
+        return self.dropout(words + positions)
 
     def embed(self, token_ids, embedding):
-        x = embedding(token_ids) * scale(self.d_model)
-        return self.dropout(x + positions(token_ids.shape[1], self.d_model, x.dtype))
-
-    return embed
-
-
-def positions_from_1(seq_len, d_model, dtype):
-    return reference.sinusoidal_positions(seq_len + 1, d_model, dtype)[1:]
-
-
-def positions_in_float32(seq_len, d_model, dtype):
-    return reference.sinusoidal_positions(seq_len, d_model).to(dtype)
-
-
-def positions_in_half(seq_len, d_model, dtype):
-    rates = 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
-    angles = torch.arange(seq_len).to(dtype)[:, None] * rates.to(dtype)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-
-
-def positions_in_halves(seq_len, d_model, dtype):
-    table = reference.sinusoidal_positions(seq_len, d_model, dtype)
-    return torch.cat([table[:, ::2], table[:, 1::2]], dim=-1)
-
-
-def positions_up_to_512(seq_len, d_model, dtype):
-    return reference.sinusoidal_positions(512, d_model, dtype)[:seq_len]
-
-
-def embed_scaling_the_sum(self, token_ids, embedding):
-    x = embedding(token_ids)
-    positions = reference.sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype)
-    return self.dropout((x + positions) * math.sqrt(self.d_model))
-
-
-def embed_without_dropout(self, token_ids, embedding):
-    x = embedding(token_ids) * math.sqrt(self.d_model)
-    return x + reference.sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype)
-
-
-def embed_dropping_words_alone(self, token_ids, embedding):
-    x = self.dropout(embedding(token_ids) * math.sqrt(self.d_model))
-    return x + reference.sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype)
-
-
-def embed_dropping_always(self, token_ids, embedding):
-    return nn.functional.dropout(embed_without_dropout(self, token_ids, embedding), self.dropout.p)
-
-
-def embed_source_alone_with_positions(self, token_ids, embedding):
-    if embedding is self.src_embedding:
-        return Pieces.embed(self, token_ids, embedding)
-    return self.dropout(embedding(token_ids) * math.sqrt(self.d_model))
-
-
-def decode_reading_the_source_again(self, tgt, memory, src):
-    return Pieces.decode(self, tgt, self.encode(src), src)
+        words = embedding(token_ids) * self.scale()
+        return self.summed(words, self.positions(token_ids.shape[1], words.dtype))
 
 
 def decode_under(rule):
@@ -256,37 +177,17 @@ def decode_under(rule):
     return decode
 
 
-def decode_into_logits(self, tgt, memory, src):
-    return self.generator(Pieces.decode(self, tgt, memory, src))
-
-
-def forward_of_logits(self, src, tgt):
+def without_generator(self, src, tgt):
     return self.decode(tgt, self.encode(src), src)
 
 
-def forward_in_probabilities(self, src, tgt):
-    return Pieces.forward(self, src, tgt).softmax(-1)
-
-
-def forward_in_log_probabilities(self, src, tgt):
-    return Pieces.forward(self, src, tgt).log_softmax(-1)
-
-
-def forward_without_generator(self, src, tgt):
-    return self.decode(tgt, self.encode(src), src)
-
-
-def forward_at_the_last_position(self, src, tgt):
-    return Pieces.forward(self, src, tgt)[:, -1]
-
-
-class WithNormsThatAreNotUsed(Pieces):
-    def finished(self, x, norm):
-        return x
+def unfinished(self, x, norm):
+    return x
 
 
 checks = Checks(
     reference.Transformer,
+    family=Pieces,
     shortcuts=(
         "Transformer",
         "TransformerEncoder",
@@ -365,7 +266,8 @@ hidden("a new pre-norm model has these parameters", a_new_model(True), probe=at_
 hidden("a new post-norm model of another size", a_new_model(False, 20), probe=at_the_start)
 hidden(
     "a new model by default has six layers on each side",
-    a_new_model_with_defaults,
+    # narrow, so that it is made fast; from the number of layers on the defaults hold
+    constructor={"src_vocab_size": integer(5, 30), "tgt_vocab_size": 6, "d_model": 8},
     probe=at_the_start,
 )
 hidden(
@@ -384,166 +286,204 @@ hidden("the token ids stay as they were", model_case((4, 2), (3, 2)), probe=argu
 
 wrong(
     "layers know the order of words by themselves",
-    hint="Shuffle the words of the source, and your memory is shuffled in the same way. What tells the"
-    " first word from the last?",
-)(transformer_with(embed=embedder(positions=lambda *sizes: 0)))
+    hint="Shuffle the words of the source, and your memory is shuffled in the same way. What tells"
+    " the first word from the last?",
+    positions=lambda *_: 0,
+)
 
 
-wrong(
+@wrong(
     "only the source needs positions",
     hint="The memory is right. Does the decoder learn where a word of the target stands?",
-)(transformer_with(embed=embed_source_alone_with_positions))
+    rule="embed",
+)
+def source_alone_with_positions(self, token_ids, embedding):
+    if embedding is self.src_embedding:
+        return Pieces.embed(self, token_ids, embedding)
+    return self.summed(embedding(token_ids) * self.scale(), 0)
 
 
 wrong(
     "embeddings are added as they are",
     hint="Compare the size of the words with that of the positions. What happens to an embedding"
     " before they are added?",
-)(transformer_with(embed=embedder(scale=lambda d_model: 1)))
+    scale=lambda self: 1,
+)
 
 
 wrong(
     "embeddings are multiplied by d_model",
     hint="Your words are too loud beside the positions. Which power of d_model do they get?",
-)(transformer_with(embed=embedder(scale=lambda d_model: d_model)))
+    scale=lambda self: self.d_model,
+)
 
 
 wrong(
     "the factor multiplies the positions, too",
-    hint="A position's numbers lie between -1 and 1. Do yours still do so when the layers see them?",
-)(transformer_with(embed=embed_scaling_the_sum))
+    hint="A position's numbers lie between -1 and 1. Do yours still do so when the layers see"
+    " them?",
+    scale=lambda self: 1,
+    summed=lambda self, words, positions: self.dropout(
+        (words + positions) * math.sqrt(self.d_model)
+    ),
+)
 
 
 wrong(
     "positions count from 1",
     hint="What is the encoding of the first position? Chapter 2 begins to count where Python does.",
-)(transformer_with(embed=embedder(positions=positions_from_1)))
+    positions=lambda self, seq_len, dtype: Pieces.positions(self, seq_len + 1, dtype)[1:],
+)
 
 
-wrong(
+@wrong(
     "sines come first, then cosines",
     hint="Print the positions that you add, and compare their columns with those of chapter 2.",
-)(transformer_with(embed=embedder(positions=positions_in_halves)))
+    rule="positions",
+)
+def in_halves(self, seq_len, dtype):
+    table = Pieces.positions(self, seq_len, dtype)
+    return torch.cat([table[:, ::2], table[:, 1::2]], dim=-1)
 
 
 wrong(
     "single precision is enough for positions",
     hint="The numbers agree to seven digits. In which dtype were your positions made, and in which"
     " does the model compute?",
-)(transformer_with(embed=embedder(positions=positions_in_float32)))
+    positions=lambda self, seq_len, dtype: Pieces.positions(self, seq_len, torch.float32).to(dtype),
+)
 
 
-wrong(
+@wrong(
     "half precision can count positions",
-    hint="Far into a text your neighbours have one and the same position. Which whole numbers can the"
-    " model's dtype hold?",
-)(transformer_with(embed=embedder(positions=positions_in_half)))
+    hint="Far into a text your neighbours have one and the same position. Which whole numbers can"
+    " the model's dtype hold?",
+    rule="positions",
+)
+def counted_in_half(self, seq_len, dtype):
+    rates = 10000.0 ** (-torch.arange(0, self.d_model, 2) / self.d_model)
+    angles = torch.arange(seq_len).to(dtype)[:, None] * rates.to(dtype)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
 wrong(
     "512 positions are enough",
     hint="How many positions does your table have, and how many words may a sentence have?",
-)(transformer_with(embed=embedder(positions=positions_up_to_512)))
+    positions=lambda self, seq_len, dtype: Pieces.positions(self, 512, dtype)[:seq_len],
+)
 
 
 wrong(
     "the encoder may look at padding",
     hint="In the encoder, words attend to padding. Which mask do your encoder layers get?",
-)(transformer_with(source_mask=lambda self, src: None))
+    source_mask=lambda self, src: None,
+)
 
 
 wrong(
     "the decoder may look at the source's padding",
-    hint="The memory is right, but padding of the source gets weight when the decoder reads it. What"
-    " is `src` good for in `decode`?",
-)(transformer_with(memory_mask=lambda self, tgt, src: None))
+    hint="The memory is right, but padding of the source gets weight when the decoder reads it."
+    " What is `src` good for in `decode`?",
+    memory_mask=lambda self, tgt, src: None,
+)
 
 
 wrong(
     "the decoder reads the memory under the target's mask",
-    hint="The cross-attention has a row for each word of the target and a column for each word of the"
-    " source. Whose padding should its mask know?",
-)(transformer_with(decode=decode_under(Pieces.target_mask)))
+    hint="The cross-attention has a row for each word of the target and a column for each word of"
+    " the source. Whose padding should its mask know?",
+    decode=decode_under(Pieces.target_mask),
+)
 
 
 wrong(
     "cross-attention hides the padding of the target",
-    hint="The cross-attention has a column for each word of the source. Whose padding should its mask"
-    " know?",
-)(transformer_with(decode=decode_under(lambda self, tgt: padding_mask(tgt, self.pad_id))))
+    hint="The cross-attention has a column for each word of the source. Whose padding should its"
+    " mask know?",
+    decode=decode_under(Pieces.source_mask),
+)
 
 
 wrong(
     "in the target only the future is hidden",
-    hint="Right where there is no padding in the target. Two things must be hidden from a word there;"
-    " you hide one.",
-)(transformer_with(target_mask=lambda self, tgt: causal_mask(tgt.shape[1])))
+    hint="Right where there is no padding in the target. Two things must be hidden from a word"
+    " there; you hide one.",
+    target_mask=lambda self, tgt: causal_mask(tgt.shape[1]),
+)
 
 
 wrong(
     "the decoder's words see the future",
-    hint="Change a word of the target, and your results before it move. The decoder must write word by"
-    " word: what may a word see?",
-)(transformer_with(target_mask=lambda self, tgt: padding_mask(tgt, self.pad_id)))
+    hint="Change a word of the target, and your results before it move. The decoder must write word"
+    " by word: what may a word see?",
+    target_mask=Pieces.source_mask,
+)
 
 
 wrong(
     "the encoder may not look ahead either",
-    hint="The whole source is known from the start. Why should one of its words not look at the next?",
-)(transformer_with(source_mask=lambda self, src: decoder_mask(src, self.pad_id)))
+    hint="The whole source is known from the start. Why should one of its words not look at the"
+    " next?",
+    source_mask=Pieces.target_mask,
+)
 
 
 wrong(
     "padding is 0",
-    hint="Right as long as padding is 0. What has become of the argument that says which id it has?",
-)(
-    transformer_with(
-        source_mask=lambda self, src: padding_mask(src),
-        memory_mask=lambda self, tgt, src: padding_mask(src),
-        target_mask=lambda self, tgt: decoder_mask(tgt),
-    )
+    hint="Right as long as padding is 0. What has become of the argument that says which id it"
+    " has?",
+    source_mask=lambda self, src: padding_mask(src),
+    memory_mask=lambda self, tgt, src: padding_mask(src),
+    target_mask=lambda self, tgt: decoder_mask(tgt),
 )
 
 
 wrong(
     "decode returns logits",
-    hint="Your `forward` is right. What should `decode` return: a vector for each position, or scores"
-    " for each word?",
-)(transformer_with(decode=decode_into_logits, forward=forward_of_logits))
+    hint="Your `forward` is right. What should `decode` return: a vector for each position, or"
+    " scores for each word?",
+    decode=lambda self, *given: self.generator(Pieces.decode(self, *given)),
+    forward=without_generator,
+)
 
 
 wrong(
     "the result are probabilities",
     hint="Your rows sum to 1. Should they yet, when the docstring says logits?",
-)(transformer_with(forward=forward_in_probabilities))
+    forward=lambda self, src, tgt: Pieces.forward(self, src, tgt).softmax(-1),
+)
 
 
 wrong(
     "the result are log-probabilities",
     hint="Your results differ from the right ones by one number for each row. What did you do after"
     " the last linear layer?",
-)(transformer_with(forward=forward_in_log_probabilities))
+    forward=lambda self, src, tgt: Pieces.forward(self, src, tgt).log_softmax(-1),
+)
 
 
 wrong(
     "the decoder's vectors are the result",
     hint="Your result has as many numbers at a position as the model is wide. How many words could"
     " come next?",
-)(transformer_with(forward=forward_without_generator))
+    forward=without_generator,
+)
 
 
 wrong(
     "only the last position counts",
-    hint="In training every position of the target predicts its next word. How many positions has your"
-    " result?",
-)(transformer_with(forward=forward_at_the_last_position))
+    hint="In training every position of the target predicts its next word. How many positions has"
+    " your result?",
+    forward=lambda self, src, tgt: Pieces.forward(self, src, tgt)[:, -1],
+)
 
 
 wrong(
     "decode encodes the source itself",
-    hint="Your `forward` is right, and `decode` does not heed its second argument. What is the memory"
-    " for?",
-)(transformer_with(decode=decode_reading_the_source_again))
+    hint="Your `forward` is right, and `decode` does not heed its second argument. What is the"
+    " memory for?",
+    decode=lambda self, tgt, memory, src: Pieces.decode(self, tgt, self.encode(src), src),
+)
 
 
 @wrong(
@@ -561,7 +501,9 @@ class WithOneEmbedding(Pieces):
     hint="Right for post-norm. In pre-norm, has anything normalised the sum that leaves the last"
     " layer?",
 )
-class WithoutFinalNorms(WithNormsThatAreNotUsed):
+class WithoutFinalNorms(Pieces):
+    finished = unfinished
+
     def __init__(self, *arguments):
         super().__init__(*arguments)
         if self.norm_first:
@@ -571,7 +513,8 @@ class WithoutFinalNorms(WithNormsThatAreNotUsed):
 wrong(
     "the norms after the stacks are there, but not used",
     hint="Right for post-norm. Where do your final norms come into play otherwise?",
-)(WithNormsThatAreNotUsed)
+    finished=unfinished,
+)
 
 
 @wrong(
@@ -592,30 +535,14 @@ class WithFinalNormsAlways(Pieces):
     hint="Count your layers on either side, and compare with the arguments.",
 )
 class WithCountsSwapped(Pieces):
-    def __init__(
-        self,
-        src_vocab_size,
-        tgt_vocab_size,
-        d_model=512,
-        num_heads=8,
-        num_encoder_layers=6,
-        num_decoder_layers=6,
-        *others,
-    ):
-        super().__init__(
-            src_vocab_size,
-            tgt_vocab_size,
-            d_model,
-            num_heads,
-            num_decoder_layers,
-            num_encoder_layers,
-            *others,
-        )
+    def __init__(self, *arguments):
+        super().__init__(*arguments[:4], *arguments[4:6][::-1], *arguments[6:])
 
 
 @wrong(
     "a stack is one layer, many times",
-    hint="Do your layers learn different things? Ask Python whether the first one `is` the second one.",
+    hint="Do your layers learn different things? Ask Python whether the first one `is` the second"
+    " one.",
 )
 class WithOneLayerManyTimes(Pieces):
     def __init__(self, *arguments):
@@ -626,8 +553,8 @@ class WithOneLayerManyTimes(Pieces):
 
 @wrong(
     "each layer starts from the words again",
-    hint="Right for one layer. What does your second layer get: what the first one made, or what the"
-    " first one got?",
+    hint="Right for one layer. What does your second layer get: what the first one made, or what"
+    " the first one got?",
 )
 class WithLayersSideBySide(Pieces):
     def encode(self, src):
@@ -645,8 +572,8 @@ class WithLayersSideBySide(Pieces):
 
 @wrong(
     "the generator needs no bias",
-    hint="A linear layer may add something to its products. Compare the parameters of your last layer"
-    " with the docstring.",
+    hint="A linear layer may add something to its products. Compare the parameters of your last"
+    " layer with the docstring.",
 )
 class WithoutGeneratorBias(Pieces):
     def __init__(self, src_vocab_size, tgt_vocab_size, d_model=512, *others):
@@ -669,21 +596,24 @@ class WithPostNormLayers(Pieces):
 
 wrong(
     "the sum of words and positions is not dropped",
-    hint="The layers drop what they should. What should happen to the sum of embeddings and positions"
-    " before the first layer?",
-)(transformer_with(embed=embed_without_dropout))
+    hint="The layers drop what they should. What should happen to the sum of embeddings and"
+    " positions before the first layer?",
+    summed=lambda self, words, positions: words + positions,
+)
 
 
 wrong(
     "words are dropped, positions are not",
     hint="Your positions always come through. Is it the words that dropout is for, or the sum?",
-)(transformer_with(embed=embed_dropping_words_alone))
+    summed=lambda self, words, positions: self.dropout(words) + positions,
+)
 
 
 wrong(
     "dropout is always on",
     hint="In eval mode nothing should be dropped. How does your dropout know the mode?",
-)(transformer_with(embed=embed_dropping_always))
+    summed=lambda self, words, positions: nn.functional.dropout(words + positions, self.dropout.p),
+)
 
 
 @wrong(
@@ -695,9 +625,6 @@ class WithoutDropoutInTheLayers(Pieces):
         super().__init__(*arguments)
         for layer in (*self.encoder, *self.decoder):
             layer.dropout.p = layer.feed_forward.dropout.p = 0.0
-
-
-right(transformer_with())
 
 
 @right
@@ -723,13 +650,11 @@ class InlineTransformer(nn.Module):
         self.pad, self.width = pad_id, d_model
         self.src_embedding = nn.Embedding(src_vocab_size, d_model, padding_idx=pad_id)
         self.tgt_embedding = nn.Embedding(tgt_vocab_size, d_model, padding_idx=pad_id)
-        self.encoder, self.decoder = nn.ModuleList(), nn.ModuleList()
-        for _ in range(num_encoder_layers):
-            self.encoder.append(EncoderLayer(d_model, num_heads, d_ff, dropout, norm_first))
-        for _ in range(num_decoder_layers):
-            self.decoder.append(LayerOfOtherParts(d_model, num_heads, d_ff, dropout, norm_first))
-        self.encoder_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+        sizes = d_model, num_heads, d_ff, dropout, norm_first
+        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(num_encoder_layers))
+        self.decoder = nn.ModuleList(LayerOfOtherParts(*sizes) for _ in range(num_decoder_layers))
+        norm = nn.LayerNorm if norm_first else nn.Identity
+        self.encoder_norm, self.decoder_norm = norm(d_model), norm(d_model)
         self.generator = nn.Linear(d_model, tgt_vocab_size)
         self.drop = dropout
 
@@ -770,14 +695,10 @@ class TransformerWithAGrowingTable(Pieces):
         super().__init__(*arguments)
         self.register_buffer("table", torch.empty(0, self.d_model), persistent=False)
 
-    def embed(self, token_ids, embedding):
-        x = embedding(token_ids) * math.sqrt(self.d_model)
-        length = token_ids.shape[1]
-        if len(self.table) < length or self.table.dtype != x.dtype:
-            self.table = reference.sinusoidal_positions(
-                max(16, 2 * length), self.d_model, x.dtype, x.device
-            )
-        return self.dropout(x + self.table[:length])
+    def positions(self, seq_len, dtype):
+        if len(self.table) < seq_len or self.table.dtype != dtype:
+            self.table = super().positions(max(16, 2 * seq_len), dtype)
+        return self.table[:seq_len]
 
 
 @right
@@ -786,8 +707,7 @@ class TransformerOfCopies(Pieces):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.encoder = nn.ModuleList(copy.deepcopy(layer) for layer in self.encoder)
-        self.decoder = nn.ModuleList(copy.deepcopy(layer) for layer in self.decoder)
+        self.encoder, self.decoder = copy.deepcopy((self.encoder, self.decoder))
 
     def source_mask(self, src):
         return padding_mask(src, self.pad_id).expand(-1, 1, src.shape[1], -1)

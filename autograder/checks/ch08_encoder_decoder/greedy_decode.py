@@ -7,7 +7,7 @@ from autograder.authoring.checks import Checks
 from autograder.authoring.draw import words
 from autograder.authoring.drawn import drawn
 from autograder.shared.probes import decoded
-from solutions import ch08_encoder_decoder as reference
+from solutions.ch08_encoder_decoder import greedy_decode
 
 EOS, FIRST_WORD = 2, 4
 
@@ -27,61 +27,51 @@ def script_case(rng, lengths, width=None, train=False, eos_id=EOS, **arguments):
         if length:
             script[row, length - 1] = eos_id
     src = words(rng, len(lengths), 3, vocab_size=9)
-    src[:, 0] = torch.arange(
-        FIRST_WORD, FIRST_WORD + len(lengths)
-    )  # tells the model which row it is
-    told = {"model": {"script": script, "train": train}, "src": src, **arguments}
-    if eos_id != EOS or "bos_id" in arguments:
-        told |= {
-            "max_len": arguments.get("max_len", 64),
-            "bos_id": arguments.get("bos_id", 1),
-            "eos_id": eos_id,
-        }
-    return told
+    src[:, 0] = torch.arange(len(lengths)) + FIRST_WORD  # tells the model which row it is
+    inputs = {"model": {"script": script, "train": train}, "src": src, **arguments}
+    if "bos_id" in arguments:
+        inputs |= {"max_len": 64, "eos_id": eos_id}
+    return inputs
 
 
 def lengths_in_any_order(rng):
     lengths = rng.permutation([2, 4, 5, 7]).tolist()
-    return script_case(lengths, train=bool(rng.integers(2)))(rng)
+    return script_case(rng, lengths, train=bool(rng.integers(2)))
 
 
 def greedy_with(
     enough=lambda ids, ended: bool(ended.all()),
-    limit=lambda max_len: max_len,
-    filler=0,
-    cut=lambda ids, eos_id: ids,
+    filler=lambda eos_id, next_ids: 0,
     hidden_at=lambda hidden: hidden[:, -1],
     seen=lambda ids: ids,
     words_of=lambda model, hidden: model.generator(hidden).argmax(dim=-1),
-    special=lambda bos_id, eos_id: (bos_id, eos_id),
-    evaluate=True,
-    leave=lambda model, was_training: model.train(was_training),
+    mode=nn.Module.eval,
+    leave=nn.Module.train,
     remember=torch.no_grad,
 ):
     """Make a greedy decoder from its rules."""
 
-    def greedy_decode(model, src, max_len=64, bos_id=1, eos_id=2):
-        bos_id, eos_id = special(bos_id, eos_id)
+    def decode(model, src, max_len=64, bos_id=1, eos_id=2):
         was_training = model.training
-        if evaluate:
-            model.eval()
+        mode(model)
         with remember():
             memory = model.encode(src)
             ids = torch.full((len(src), 1), bos_id)
             ended = torch.zeros(len(src), dtype=torch.bool)
-            while ids.shape[1] < limit(max_len) and not enough(ids, ended):
+            while ids.shape[1] < max_len and not enough(ids, ended):
                 next_ids = words_of(model, hidden_at(model.decode(seen(ids), memory, src)))
-                if filler is not None:
-                    next_ids = torch.where(ended, eos_id if filler == "eos" else filler, next_ids)
+                next_ids = torch.where(ended, filler(eos_id, next_ids), next_ids)
                 ids = torch.cat([ids, next_ids[:, None]], dim=1)
                 ended = ended | (next_ids == eos_id)
         leave(model, was_training)
-        return cut(ids, eos_id)
+        return ids
 
-    return greedy_decode
+    return decode
 
 
-checks = Checks(reference.greedy_decode, shortcuts=("generate", "greedy_search"), probe=decoded)
+checks = Checks(
+    greedy_decode, family=greedy_with, shortcuts=("generate", "greedy_search"), probe=decoded
+)
 shown, hidden, wrong, right = checks.words
 
 shown("one sentence", script_case([4]), weight=2)
@@ -105,124 +95,142 @@ hidden("train mode, one sentence", script_case([5], train=True))
 
 wrong(
     "the first end ends all",
-    hint="One sentence has ended, and another still goes on. How many must have ended before you stop?",
-)(greedy_with(enough=lambda ids, ended: bool(ended.any())))
+    hint="One sentence has ended, and another still goes on. How many must have ended before you"
+    " stop?",
+    enough=lambda ids, ended: bool(ended.any()),
+)
 
 
 wrong(
     "all sentences must end at the same step",
     hint="Your loop goes on after every sentence has ended. Does it remember a sentence that ended"
     " some steps ago?",
-)(greedy_with(enough=lambda ids, ended: ids.shape[1] > 1 and bool((ids[:, -1] == EOS).all())))
+    enough=lambda ids, ended: ids.shape[1] > 1 and bool((ids[:, -1] == EOS).all()),
+)
 
 
 @wrong(
     "the result always has max_len columns",
     hint="The ids are right, and there are too many columns. How long is the longest sentence?",
 )
-def until_max_len(model, src, max_len=64, bos_id=1, eos_id=2):
-    ids = reference.greedy_decode(model, src, max_len, bos_id, eos_id)
+def until_max_len(model, src, max_len=64, *others):
+    ids = greedy_decode(model, src, max_len, *others)
     return nn.functional.pad(ids, (0, max_len - ids.shape[1]))
 
 
 wrong(
     "one word more fits behind max_len",
     hint="Count the ids in a row of your result against max_len, the first one included.",
-)(greedy_with(limit=lambda max_len: max_len + 1))
+    max_len=lambda max_len: max_len + 1,
+)
 
 
 wrong(
     "max_len is one word too many",
     hint="Your longest sentence stops one id too early. When exactly is it full?",
-)(greedy_with(limit=lambda max_len: max(1, max_len - 1)))
+    max_len=lambda max_len: max(1, max_len - 1),
+)
 
 
 wrong(
     "an ended sentence goes on",
-    hint="After its end a sentence still gets words. What should stand in a row that has ended, while"
-    " others go on?",
-)(greedy_with(filler=None))
+    hint="After its end a sentence still gets words. What should stand in a row that has ended,"
+    " while others go on?",
+    filler=lambda eos_id, next_ids: next_ids,
+)
 
 
 wrong(
     "an ended sentence is filled with ends",
     hint="A sentence ends once. What stands behind its end?",
-)(greedy_with(filler="eos"))
+    filler=lambda eos_id, next_ids: eos_id,
+)
 
 
 wrong(
     "the beginning does not belong to the result",
     hint="The words are right. What is the first id of each row, according to the docstring?",
-)(greedy_with(cut=lambda ids, eos_id: ids[:, 1:]))
+    then=lambda ids: ids[:, 1:],
+)
 
 
-wrong(
+@wrong(
     "the end does not belong to the result",
     hint="The words are right. Should a reader of your result see where a sentence ended?",
-)(greedy_with(cut=lambda ids, eos_id: ids.masked_fill(ids == eos_id, 0)))
+)
+def without_end(model, src, max_len=64, bos_id=1, eos_id=2):
+    ids = greedy_decode(model, src, max_len, bos_id, eos_id)
+    return ids.masked_fill(ids == eos_id, 0)
 
 
 wrong(
     "sentences begin with 1 and end with 2",
     hint="Right for the default ids. What has become of the last two arguments?",
-)(greedy_with(special=lambda bos_id, eos_id: (1, 2)))
+    bos_id=1,
+    eos_id=2,
+)
 
 
-@wrong(
+wrong(
     "only the first sentence is translated",
     hint="How many rows has the source, and how many your result?",
+    src=lambda src: src[:1],
 )
-def first_row(model, src, max_len=64, bos_id=1, eos_id=2):
-    return reference.greedy_decode(model, src[:1], max_len, bos_id, eos_id)
 
 
 wrong(
     "the next word stands at the first position",
-    hint="You write the same word again and again. Which position of the decoder knows all the words"
-    " so far?",
-)(greedy_with(hidden_at=lambda hidden: hidden[:, 0]))
+    hint="You write the same word again and again. Which position of the decoder knows all the"
+    " words so far?",
+    hidden_at=lambda hidden: hidden[:, 0],
+)
 
 
 wrong(
     "the decoder needs the last word alone",
-    hint="The first word is right, and the next ones are not. What does the decoder get to see of what"
-    " it has written?",
-)(greedy_with(seen=lambda ids: ids[:, -1:]))
+    hint="The first word is right, and the next ones are not. What does the decoder get to see of"
+    " what it has written?",
+    seen=lambda ids: ids[:, -1:],
+)
 
 
 wrong(
     "the decoder's vectors are scores",
     hint="How many numbers does the decoder return at a position, and how many words are there? One"
     " part of the model is not used.",
-)(greedy_with(words_of=lambda model, hidden: hidden.argmax(dim=-1)))
+    words_of=lambda model, hidden: hidden.argmax(dim=-1),
+)
 
 
 wrong(
     "the model stays in eval mode",
-    hint="Whoever calls you in the middle of training goes on with the model. Which mode did it come"
-    " in?",
-)(greedy_with(leave=lambda model, was_training: model.eval()))
+    hint="Whoever calls you in the middle of training goes on with the model. Which mode did it"
+    " come in?",
+    leave=lambda model, was_training: None,
+)
 
 
 wrong(
     "the model always goes back to train mode",
     hint="Not everybody who calls you is training. Which mode did the model come in?",
-)(greedy_with(leave=lambda model, was_training: model.train()))
+    leave=lambda model, was_training: model.train(),
+)
 
 
 wrong(
     "the mode does not matter",
-    hint="In train mode dropout is on, and the same sentence would be translated otherwise each time.",
-)(greedy_with(evaluate=False))
+    hint="In train mode dropout is on, and the same sentence would be translated otherwise each"
+    " time.",
+    mode=lambda model: None,
+)
 
 
 wrong(
     "gradients do no harm",
-    hint="Nobody will go back through these steps, and still every one of them is remembered for it.",
-)(greedy_with(remember=torch.enable_grad))
-
-
-right(greedy_with())
+    hint="Nobody will go back through these steps, and still every one of them is remembered for"
+    " it.",
+    remember=torch.enable_grad,
+)
 
 
 @right
@@ -234,9 +242,7 @@ def by_forward(model, src, max_len=64, bos_id=1, eos_id=2):
     model.train(False)
     with torch.inference_mode():
         ids = torch.zeros(len(src), max_len, dtype=torch.int64)
-        ids[:, 0] = bos_id
-        length = 1
-        alive = torch.ones(len(src), dtype=torch.bool)
+        ids[:, 0], length, alive = bos_id, 1, torch.ones(len(src), dtype=torch.bool)
         while length < max_len and alive.any():
             ids[:, length] = model(src, ids[:, :length])[:, -1].argmax(-1) * alive
             alive &= ids[:, length] != eos_id
@@ -257,15 +263,12 @@ def without_ended_rows(model, src, max_len=64, bos_id=1, eos_id=2):
         part = src[running]
         ids = torch.tensor([rows[i] for i in running])
         hidden = model.decode(ids, model.encode(part), part)
-        for i, word in zip(
-            running, model.generator(hidden)[:, -1].argmax(-1).tolist(), strict=True
-        ):
+        words_next = model.generator(hidden)[:, -1].argmax(-1)
+        for i, word in zip(running, words_next.tolist(), strict=True):
             rows[i].append(word)
         running = [i for i in running if rows[i][-1] != eos_id]
-    if mode:
-        model.train()
-    longest = max(map(len, rows))
-    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+    model.train(mode)
+    return nn.utils.rnn.pad_sequence(list(map(torch.tensor, rows)), batch_first=True)
 
 
 @right
