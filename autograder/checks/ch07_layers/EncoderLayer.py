@@ -7,11 +7,15 @@ from torch.nn import functional as F
 from autograder.authoring import draw
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
-from autograder.checks.ch07_layers.FeedForward import (
+from autograder.checks.ch07_layers import (
+    DROPPING_THE_SUM,
+    WITHOUT_RESIDUAL,
     AlwaysDropping,
-    NetworkAsSequence,
-    float64_normal,
+    post_norm,
+    pre_norm,
+    pre_norm_without_stream,
 )
+from autograder.checks.ch07_layers.FeedForward import NetworkAsSequence, float64_normal
 from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
 from solutions import ch07_layers as reference
 from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_heads
@@ -128,19 +132,11 @@ def attend(self, x, mask):
     return self.self_attention(x, x, x, mask, need_weights=False)[0]
 
 
-def post_norm(x, part, norm, dropout):
-    return norm(x + dropout(part(x)))
-
-
-def pre_norm(x, part, norm, dropout):
-    return x + dropout(part(norm(x)))
-
-
 def layer_with(
     post=post_norm, pre=pre_norm, attend=attend, pairs=lambda steps: steps, dropout=nn.Dropout
 ):
-    """Make an EncoderLayer from rules for a step of post-norm and of pre-norm, for attention, and
-    for which norm goes with which part.
+    """Make an EncoderLayer from rules for a step of post-norm and of pre-norm, one or one for each
+    part, for attention, and for which norm goes with which part.
     """
 
     class EncoderLayer(reference.EncoderLayer):
@@ -149,72 +145,22 @@ def layer_with(
             self.dropout = dropout(dropout_)
 
         def forward(self, x, mask=None):
-            steps = [
-                (lambda x: attend(self, x, mask), self.norm_1),
-                (self.feed_forward, self.norm_2),
-            ]
-            step = pre if self.norm_first else post
-            for part, norm in pairs(steps):
+            parts = (lambda x: attend(self, x, mask), self.norm_1), (self.feed_forward, self.norm_2)
+            add = pre if self.norm_first else post
+            adds = add if isinstance(add, tuple) else (add, add)
+            for step, (part, norm) in zip(adds, pairs(parts), strict=False):
                 x = step(x, part, norm, self.dropout)
             return x
 
     return EncoderLayer
 
 
-def layer_with_parts(made):
-    """Make an EncoderLayer whose parts are changed after they are made."""
-
-    class EncoderLayer(reference.EncoderLayer):
-        def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
-            super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
-            made(self, d_model, d_ff, dropout)
-
-    return EncoderLayer
+def norm_at_both_ends(x, part, norm, drop):
+    return norm(pre_norm(x, part, norm, drop))
 
 
-def norm_inside_the_sum(x, part, norm, dropout):
-    return x + norm(dropout(part(x)))
-
-
-def norms_at_both_ends(x, part, norm, dropout):
-    return norm(x + dropout(part(norm(x))))
-
-
-def without_norm(x, part, norm, dropout):
-    return x + dropout(part(x))
-
-
-def residual_of_what_was_normalised(x, part, norm, dropout):
-    x = norm(x)
-    return x + dropout(part(x))
-
-
-def attend_over_the_batch(self, x, mask):
-    x = x.transpose(0, 1)
-    return self.self_attention(x, x, x, mask)[0].transpose(0, 1)
-
-
-def the_first_norm_twice(steps):
-    (attention, norm), (network, _) = steps
-    return [(attention, norm), (network, norm)]
-
-
-def norms_exchanged(steps):
-    (attention, first), (network, second) = steps
-    return [(attention, second), (network, first)]
-
-
-def parts_exchanged(steps):
-    (attention, first), (network, second) = steps
-    return [(network, first), (attention, second)]
-
-
-def one_norm_with_two_names(self, d_model, d_ff, dropout):
-    self.norm_2 = self.norm_1
-
-
-def network_without_dropout(self, d_model, d_ff, dropout):
-    self.feed_forward = reference.FeedForward(d_model, d_ff)
+def without_norm(x, part, norm, drop):
+    return x + drop(part(x))
 
 
 class Residual(nn.Module):
@@ -233,6 +179,7 @@ class Residual(nn.Module):
 
 checks = Checks(
     reference.EncoderLayer,
+    family=layer_with,
     shortcuts=("TransformerEncoderLayer", "TransformerEncoder", "_transformer_encoder_layer_fwd"),
 )
 shown, hidden, wrong, right = checks.words
@@ -328,91 +275,85 @@ hidden("x stays as it was, post-norm", layer_case(2, 3), probe=arguments_after)
 wrong(
     "there is only post-norm",
     hint="Your layer does the same whatever norm_first says. Where in forward do you ask for it?",
-)(layer_with(pre=post_norm))
+    pre=post_norm,
+)
 
 
 wrong(
     "there is only pre-norm",
     hint="Your layer normalises what goes into each part, and never the sum. What is the default of"
     " norm_first?",
-)(layer_with(post=pre_norm))
+    post=pre_norm,
+)
 
 
 wrong(
     "norm_first is the other one",
     hint="Both orders are there, but exchanged. Which of the two normalises before the part?",
-)(layer_with(post=pre_norm, pre=post_norm))
+    post=pre_norm,
+    pre=post_norm,
+)
 
 
 wrong(
     "attention finds the mask by itself",
-    hint="Without a mask you are right. Follow the argument mask through your forward: where does it"
-    " end?",
-)(layer_with(attend=lambda self, x, mask: attend(self, x, None)))
+    hint="Without a mask you are right. Follow the argument mask through your forward: where does"
+    " it end?",
+    mask=None,
+)
 
 
 wrong(
     "True in a mask means hidden",
     hint="What you show is what should be hidden. What does True mean in a mask of this course?",
-)(layer_with(attend=lambda self, x, mask: attend(self, x, None if mask is None else ~mask)))
+    mask=lambda mask: None if mask is None else ~mask,
+)
 
 
 wrong(
     "attention returns one thing",
     hint="What does MultiHeadAttention return, and which part of that goes on?",
-)(layer_with(attend=lambda self, x, mask: self.self_attention(x, x, x, mask)))
+    attend=lambda self, x, mask: self.self_attention(x, x, x, mask),
+)
 
 
-@wrong(
+wrong(
     "x may be written into",
     hint="The numbers are right, but compare x before and after the call. Which of your operators"
     " write into x?",
+    pre=lambda x, part, norm, drop: x.add_(drop(part(norm(x)))),
 )
-class LayerThatWritesIntoX(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        if not self.norm_first:
-            return super().forward(x, mask)
-        x += self.dropout(attend(self, self.norm_1(x), mask))
-        x += self.dropout(self.feed_forward(self.norm_2(x)))
-        return x
 
 
 wrong(
     "a part replaces what it reads",
-    hint="What a part says replaces x in your layer. What does a residual connection do with the two?",
-)(
-    layer_with(
-        post=lambda x, part, norm, dropout: norm(dropout(part(x))),
-        pre=lambda x, part, norm, dropout: dropout(part(norm(x))),
-    )
+    hint="What a part says replaces x in your layer. What does a residual connection do with the"
+    " two?",
+    **WITHOUT_RESIDUAL,
 )
 
 
-@wrong(
+wrong(
     "only attention needs a residual",
-    hint="Around attention all is well. Compare your two lines: what does the first one add that the"
-    " second does not?",
+    hint="Around attention all is well. Compare your two lines: what does the first one add that"
+    " the second does not?",
+    post=(post_norm, WITHOUT_RESIDUAL["post"]),
+    pre=(pre_norm, WITHOUT_RESIDUAL["pre"]),
 )
-class LayerWithOneResidual(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        if self.norm_first:
-            x = x + self.dropout(attend(self, self.norm_1(x), mask))
-            return self.dropout(self.feed_forward(self.norm_2(x)))
-        x = self.norm_1(x + self.dropout(attend(self, x, mask)))
-        return self.norm_2(self.dropout(self.feed_forward(x)))
 
 
 wrong(
     "the residual starts behind the norm",
     hint="In your pre-norm x itself is lost: what is added is already normalised. Which tensor goes"
     " around the part untouched?",
-)(layer_with(pre=residual_of_what_was_normalised))
+    pre=pre_norm_without_stream,
+)
 
 
 @wrong(
     "both residuals start at the layer's input",
-    hint="Your second sum starts again from the layer's input. What should the feed-forward network's"
-    " output be added to?",
+    hint="Your second sum starts again from the layer's input. What should the feed-forward"
+    " network's output be added to?",
 )
 class LayerThatAddsItsInputTwice(reference.EncoderLayer):
     def forward(self, x, mask=None):
@@ -425,7 +366,8 @@ class LayerThatAddsItsInputTwice(reference.EncoderLayer):
 
 @wrong(
     "the two parts work side by side",
-    hint="Your feed-forward network reads the layer's input. Should it see what attention has found?",
+    hint="Your feed-forward network reads the layer's input. Should it see what attention has"
+    " found?",
 )
 class LayerInParallel(reference.EncoderLayer):
     def forward(self, x, mask=None):
@@ -439,79 +381,97 @@ class LayerInParallel(reference.EncoderLayer):
         return first + self.norm_2(x + self.dropout(self.feed_forward(x)))
 
 
-@wrong(
-    "attention is all of it",
-    hint="The weights of the feed-forward network do not matter to your result. How many parts has a"
-    " layer?",
-)
-class LayerWithoutANetwork(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        if self.norm_first:
-            return x + self.dropout(attend(self, self.norm_1(x), mask))
-        return self.norm_1(x + self.dropout(attend(self, x, mask)))
-
-
 wrong(
+    "attention is all of it",
+    hint="The weights of the feed-forward network do not matter to your result. How many parts has"
+    " a layer?",
+    pairs=lambda steps: steps[:1],
+)
+
+
+@wrong(
     "one norm serves both parts",
     hint="norm_2 does not matter to your result. Which norm belongs to the second part?",
-)(layer_with(pairs=the_first_norm_twice))
+    rule="pairs",
+)
+def the_first_norm_twice(steps):
+    return [(part, steps[0][1]) for part, _ in steps]
 
 
-wrong(
+@wrong(
     "two names may hold one norm",
-    hint="norm_1 and norm_2 are one and the same module in your layer. How many norms did you make?",
-)(layer_with_parts(one_norm_with_two_names))
+    hint="norm_1 and norm_2 are one and the same module in your layer. How many norms did you"
+    " make?",
+)
+class WithOneNorm(reference.EncoderLayer):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.norm_2 = self.norm_1
 
 
 wrong(
     "residuals are enough",
     hint="Neither norm_1 nor norm_2 matters to your result. Where do they stand in the formulas?",
-)(layer_with(post=without_norm, pre=without_norm))
+    post=without_norm,
+    pre=without_norm,
+)
+
+
+wrong(
+    "a pre-norm layer ends with a norm too",
+    hint="Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act on"
+    " a sum?",
+    pre=(pre_norm, norm_at_both_ends),
+)
 
 
 @wrong(
-    "a pre-norm layer ends with a norm too",
-    hint="Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act on a"
-    " sum?",
-)
-class LayerWithANormAtTheEnd(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        x = super().forward(x, mask)
-        return self.norm_2(x) if self.norm_first else x
-
-
-wrong(
     "norm_1 belongs to the feed-forward network",
     hint="Both norms are used, each with the other's part. In which order does the docstring name"
     " them?",
-)(layer_with(pairs=norms_exchanged))
+    rule="pairs",
+)
+def with_norms_exchanged(steps):
+    (attention, first), (network, second) = steps
+    return (attention, second), (network, first)
 
 
-wrong(
+@wrong(
     "the feed-forward network comes first",
     hint="Your two parts run in the wrong order. Which one looks around, and which one thinks about"
     " what was found?",
-)(layer_with(pairs=parts_exchanged))
+    rule="pairs",
+)
+def with_parts_exchanged(steps):
+    (attention, first), (network, second) = steps
+    return (network, first), (attention, second)
 
 
-wrong(
+@wrong(
     "attention runs over the first axis",
     hint="Positions of different sentences see each other in your layer. Which axis does"
     " MultiHeadAttention take for the positions?",
-)(layer_with(attend=attend_over_the_batch))
+    rule="attend",
+)
+def over_the_batch(self, x, mask):
+    x = x.transpose(0, 1)
+    return self.self_attention(x, x, x, mask)[0].transpose(0, 1)
 
 
 wrong(
     "the norm goes around the part",
     hint="You normalise what a part says and add x afterwards. What does post-norm normalise: the"
     " part's output, or the sum?",
-)(layer_with(post=norm_inside_the_sum))
+    post=lambda x, part, norm, drop: x + norm(drop(part(x))),
+)
 
 
 wrong(
     "normalising twice is safer",
     hint="Each of your norms is applied twice. How often does it stand in each formula?",
-)(layer_with(post=norms_at_both_ends, pre=norms_at_both_ends))
+    post=norm_at_both_ends,
+    pre=norm_at_both_ends,
+)
 
 
 @wrong(
@@ -527,46 +487,46 @@ class LayerWithKeysAsTheyCome(reference.EncoderLayer):
         return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-wrong(
+@wrong(
     "the network needs no dropout of its own",
-    hint="In train mode nothing is dropped inside the feed-forward network. What did you give it when"
-    " you made it?",
-)(layer_with_parts(network_without_dropout))
+    hint="In train mode nothing is dropped inside the feed-forward network. What did you give it"
+    " when you made it?",
+)
+class WithoutInnerDropout(reference.EncoderLayer):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.feed_forward.dropout.p = 0.0
 
 
 wrong(
     "dropout belongs to the network alone",
     hint="In train mode the outputs of the two parts are added in full. What should happen to them"
     " first?",
-)(layer_with(dropout=lambda rate: nn.Identity()))
+    dropout=lambda rate: nn.Identity(),
+)
 
 
 wrong(
     "dropout may go on after training",
-    hint="Your results vary in eval mode too. How does your dropout learn which mode the layer is in?",
-)(layer_with(dropout=AlwaysDropping))
+    hint="Your results vary in eval mode too. How does your dropout learn which mode the layer is"
+    " in?",
+    dropout=AlwaysDropping,
+)
 
 
 wrong(
     "dropout comes behind the sum",
     hint="In train mode parts of the sum are dropped, and so of x itself. Which of the two terms"
     " should dropout touch?",
-)(
-    layer_with(
-        post=lambda x, part, norm, dropout: norm(dropout(x + part(x))),
-        pre=lambda x, part, norm, dropout: dropout(x + part(norm(x))),
-    )
+    **DROPPING_THE_SUM,
 )
 
 
 wrong(
     "dropout comes before a part",
     hint="In train mode you drop what goes into a part. The statement names what comes out of it.",
-)(
-    layer_with(
-        post=lambda x, part, norm, dropout: norm(x + part(dropout(x))),
-        pre=lambda x, part, norm, dropout: x + part(dropout(norm(x))),
-    )
+    post=lambda x, part, norm, drop: norm(x + part(drop(x))),
+    pre=lambda x, part, norm, drop: x + part(drop(norm(x))),
 )
 
 

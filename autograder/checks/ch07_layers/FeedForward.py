@@ -1,7 +1,5 @@
 """The feed-forward network, the same at every position."""
 
-from collections import OrderedDict
-
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -9,6 +7,7 @@ from torch.nn import functional as F
 from autograder.authoring import draw
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
+from autograder.checks.ch07_layers import AlwaysDropping
 from autograder.checks.ch07_layers.LayerNorm import at_one_position
 from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
 from solutions import ch07_layers as reference
@@ -33,57 +32,33 @@ def two_units_awake(rng, dropout, train, d_model=2):
     """Make a case with two features in between, both above 0: each of the four ways to drop them
     comes up in 400 calls.
     """
-    made = network_case(1, 1, d_model, d_ff=2, dropout=dropout, train=train)(rng)
-    weights = made["weights"]
-    weights["linear_1.weight"] = (0.3 * weights["linear_1.weight"]).round(decimals=3)
-    weights["linear_1.bias"] = 3 + draw.normal(rng, 2, dtype=torch.float64).abs()
-    weights["linear_2.weight"] = weights["linear_2.weight"].sign() * (
-        0.5 + weights["linear_2.weight"].abs()
-    )
+    made = network_case(rng, 1, 1, d_model, d_ff=2, dropout=dropout, train=train)
+    first, second = made["weights"]["linear_1.weight"], made["weights"]["linear_2.weight"]
+    made["weights"] |= {
+        "linear_1.weight": (0.3 * first).round(decimals=3),
+        "linear_1.bias": 3 + float64_normal(rng, 2).abs(),
+        "linear_2.weight": second.sign() * (0.5 + second.abs()),
+    }
     return made
 
 
 def think(self, x):
-    return self.linear_2(self.dropout(torch.relu(self.linear_1(x))))
+    return self.linear_2(self.dropout(self.activation(self.linear_1(x))))
 
 
-def network_with(forward=think, dropout=nn.Dropout):
-    """Make a FeedForward from another forward, or another dropout of a given probability."""
+def network_with(forward=think, activation=torch.relu, dropout=nn.Dropout):
+    """Make a FeedForward from another forward, activation, or dropout of a given probability."""
 
     class FeedForward(reference.FeedForward):
         def __init__(self, d_model, d_ff, dropout_=0.0):
             super().__init__(d_model, d_ff)
-            self.dropout = dropout(dropout_)
+            self.activation, self.dropout = activation, dropout(dropout_)
 
     FeedForward.forward = forward
     return FeedForward
 
 
-def activated_by(function):
-    return network_with(lambda self, x: self.linear_2(self.dropout(function(self.linear_1(x)))))
-
-
-class AlwaysDropping(nn.Dropout):
-    def forward(self, x):
-        return F.dropout(x, self.p, training=True)
-
-
-class DroppingWithoutScale(nn.Dropout):
-    def forward(self, x):
-        return x * (torch.rand_like(x) >= self.p) if self.training else x
-
-
-class DroppingOnlyInEval(nn.Dropout):
-    def forward(self, x):
-        return F.dropout(x, self.p, training=not self.training)
-
-
-class ScalingInEval(nn.Dropout):
-    def forward(self, x):
-        return x * (torch.rand_like(x) >= self.p) if self.training else x * (1 - self.p)
-
-
-checks = Checks(reference.FeedForward, shortcuts=("FeedForward", "MLP"))
+checks = Checks(reference.FeedForward, family=network_with, shortcuts=("FeedForward", "MLP"))
 shown, hidden, wrong, right = checks.words
 
 shown("a single position", network_case(1, 3, d_ff=5))
@@ -134,62 +109,66 @@ hidden("a batch stays as it was", network_case(2, 3, 4, d_ff=6), probe=arguments
 wrong(
     "two linear layers are enough",
     hint="Two linear layers one after the other are one linear layer. What stands between them?",
-)(activated_by(lambda hidden: hidden))
+    activation=nn.Identity(),
+)
 
 
 wrong(
     "the ReLU comes at the end",
     hint="Your result has no negative number in it. Where does the ReLU belong?",
-)(network_with(lambda self, x: torch.relu(self.linear_2(self.dropout(self.linear_1(x))))))
+    activation=nn.Identity(),
+    then=torch.relu,
+)
 
 
 wrong(
     "there is a ReLU after each layer",
-    hint="Your result has no negative number in it. How many times does the formula apply the ReLU?",
-)(network_with(lambda self, x: torch.relu(think(self, x))))
+    hint="Your result has no negative number in it. How many times does the formula apply the"
+    " ReLU?",
+    then=torch.relu,
+)
 
 
 wrong(
     "any activation will do",
     hint="A little of the negative numbers gets through your activation. Which one does the formula"
     " name?",
-)(activated_by(F.gelu))
+    activation=F.gelu,
+)
 
 
 wrong(
     "a ReLU may leak",
-    hint="A hundredth of each negative number gets through your activation. Which one does the formula"
-    " name?",
-)(activated_by(F.leaky_relu))
+    hint="A hundredth of each negative number gets through your activation. Which one does the"
+    " formula name?",
+    activation=F.leaky_relu,
+)
 
 
 wrong(
     "an activation squeezes",
     hint="Large numbers do not get through your activation. What does a ReLU do with them?",
-)(activated_by(torch.tanh))
+    activation=torch.tanh,
+)
 
 
 @wrong(
     "one matrix serves both ways",
     hint="Changing linear_2.weight does not change your result. Do your two layers share a matrix?",
+    rule="forward",
 )
-class TiedNetwork(reference.FeedForward):
-    def forward(self, x):
-        hidden = self.dropout(torch.relu(self.linear_1(x)))
-        return F.linear(hidden, self.linear_1.weight.T, self.linear_2.bias)
+def tied(self, x):
+    hidden = self.dropout(torch.relu(self.linear_1(x)))
+    return F.linear(hidden, self.linear_1.weight.T, self.linear_2.bias)
 
 
 @wrong(
     "the biases can be left out", hint="The formula adds something after each of its two products."
 )
-class NetworkWithoutBiases(nn.Module):
-    def __init__(self, d_model, d_ff, dropout=0.0):
-        super().__init__()
-        self.linear_1 = nn.Linear(d_model, d_ff, bias=False)
-        self.linear_2 = nn.Linear(d_ff, d_model, bias=False)
-        self.dropout = nn.Dropout(dropout)
-
-    forward = think
+class WithoutBiases(network_with()):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.linear_1.bias = self.linear_2.bias = None
 
 
 @wrong(
@@ -203,84 +182,99 @@ class NetworkOfFixedWidth(reference.FeedForward):
 
 wrong(
     "the residual connection belongs to the network",
-    hint="You add x to the result. The formula of this exercise does not; the layer around it will.",
-)(network_with(lambda self, x: x + think(self, x)))
+    hint="You add x to the result. The formula of this exercise does not; the layer around it"
+    " will.",
+    forward=lambda self, x: x + think(self, x),
+)
 
 
 wrong(
     "dropout can be forgotten",
     hint="In train mode every result of yours is the same. What should happen to the features in"
     " between?",
-)(network_with(lambda self, x: self.linear_2(torch.relu(self.linear_1(x)))))
+    dropout=lambda rate: nn.Identity(),
+)
 
 
 wrong(
     "dropout comes at the end",
-    hint="In train mode whole numbers of your result become 0. Which features should be dropped: those"
-    " at the end, or those in between?",
-)(network_with(lambda self, x: self.dropout(self.linear_2(torch.relu(self.linear_1(x))))))
+    hint="In train mode whole numbers of your result become 0. Which features should be dropped:"
+    " those at the end, or those in between?",
+    forward=lambda self, x: self.dropout(self.linear_2(torch.relu(self.linear_1(x)))),
+)
 
 
 wrong(
     "dropout comes in between and at the end",
     hint="In train mode you drop twice: in between, which is right, and once more. The layer around"
     " the network will see to its output.",
-)(network_with(lambda self, x: self.dropout(think(self, x))))
+    forward=lambda self, x: self.dropout(think(self, x)),
+)
 
 
 wrong(
     "dropout comes first",
-    hint="In train mode you drop features of x. Which features should be dropped: those that come in,"
-    " or those in between?",
-)(network_with(lambda self, x: self.linear_2(torch.relu(self.linear_1(self.dropout(x))))))
+    hint="In train mode you drop features of x. Which features should be dropped: those that come"
+    " in, or those in between?",
+    forward=lambda self, x: self.linear_2(torch.relu(self.linear_1(self.dropout(x)))),
+)
 
 
 wrong(
     "dropout knows by itself when training is over",
-    hint="Your results vary in eval mode too. How does your dropout learn which mode the module is in?",
-)(network_with(dropout=AlwaysDropping))
+    hint="Your results vary in eval mode too. How does your dropout learn which mode the module is"
+    " in?",
+    dropout=AlwaysDropping,
+)
 
 
-wrong(
+@wrong(
     "training means no dropout",
-    hint="Yours drops in eval mode and not in train mode. What does True mean for the switch that you"
-    " set?",
-)(network_with(dropout=DroppingOnlyInEval))
+    hint="Yours drops in eval mode and not in train mode. What does True mean for the switch that"
+    " you set?",
+    rule="dropout",
+)
+class DroppingOnlyInEval(nn.Dropout):
+    def forward(self, x):
+        return F.dropout(x, self.p, training=not self.training)
 
 
-wrong(
+@wrong(
     "what stays needs no scale",
-    hint="You drop some features and leave the others as they are, so that their sum shrinks. By what"
-    " are those that stay divided?",
-)(network_with(dropout=DroppingWithoutScale))
+    hint="You drop some features and leave the others as they are, so that their sum shrinks. By"
+    " what are those that stay divided?",
+    rule="dropout",
+)
+class DroppingWithoutScale(nn.Dropout):
+    def forward(self, x):
+        return x * (torch.rand_like(x) >= self.p) if self.training else x
 
 
-wrong(
+@wrong(
     "the scale belongs to eval mode",
     hint="Your eval mode shrinks the features in between. In torch, eval mode does nothing at all;"
     " when is the scale applied instead?",
-)(network_with(dropout=ScalingInEval))
+    rule="dropout",
+)
+class ScalingInEval(nn.Dropout):
+    def forward(self, x):
+        return x * (torch.rand_like(x) >= self.p) if self.training else x * (1 - self.p)
 
 
 wrong(
     "dropout is the part that stays",
-    hint="You keep what should be dropped and drop what should be kept. Is the number a probability of"
-    " dropping or of keeping?",
-)(network_with(dropout=lambda rate: nn.Dropout(1 - rate)))
+    hint="You keep what should be dropped and drop what should be kept. Is the number a probability"
+    " of dropping or of keeping?",
+    dropout=lambda rate: nn.Dropout(1 - rate),
+)
 
 
 @right
 class NetworkAsSequence(nn.Sequential):
     def __init__(self, d_model, d_ff, dropout=0.0):
-        parts = (
-            nn.Linear(d_model, d_ff),
-            nn.ReLU(),
-            nn.Dropout(p=dropout),
-            nn.Linear(d_ff, d_model),
-        )
-        super().__init__(
-            OrderedDict(zip(("linear_1", "relu", "dropout", "linear_2"), parts, strict=True))
-        )
+        super().__init__()
+        self.linear_1, self.relu = nn.Linear(d_model, d_ff), nn.ReLU()
+        self.dropout, self.linear_2 = nn.Dropout(dropout), nn.Linear(d_ff, d_model)
 
 
 @right

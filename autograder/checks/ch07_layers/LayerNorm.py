@@ -1,6 +1,7 @@
 """Layer normalisation: features of mean 0 and variance 1, scaled and shifted."""
 
 import math
+from functools import partial
 
 import torch
 from torch import nn
@@ -8,7 +9,7 @@ from torch.nn import functional as F
 
 from autograder.authoring import draw
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import drawn, integer
 from autograder.shared.laws import standardised
 from autograder.shared.probes import (
     arguments_after,
@@ -108,18 +109,6 @@ def norm_with(normalise=standardise, affine=scale_and_shift, default=1e-5):
     return LayerNorm
 
 
-def norm_over(axis):
-    return norm_with(lambda x, eps: standardise(x, eps, axis))
-
-
-def over_the_last_two(x, eps):
-    return standardise(x, eps, (-2, -1) if x.ndim > 1 else -1)
-
-
-def over_everything(x, eps):
-    return (x - x.mean()) / torch.sqrt(x.var(correction=0) + eps)
-
-
 def deviation(x):
     return x.std(-1, correction=0, keepdim=True)
 
@@ -128,31 +117,31 @@ def centred(x):
     return x - x.mean(-1, keepdim=True)
 
 
-def without_keeping_the_axis(x, eps):
-    return (x - x.mean(-1)) / torch.sqrt(x.var(-1, correction=0) + eps)
+def starting_with(gain):
+    """Make a LayerNorm whose gain starts at `gain(d_model)`."""
+
+    class LayerNorm(reference.LayerNorm):
+        def __init__(self, d_model, eps=1e-5):
+            super().__init__(d_model, eps)
+            self.weight = nn.Parameter(gain(d_model))
+
+    return LayerNorm
 
 
-def by_the_root_mean_square(x, eps):
-    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+def through(dtype):
+    """Make a LayerNorm that computes in a dtype of its own."""
 
+    class LayerNorm(reference.LayerNorm):
+        def forward(self, x):
+            normalised = standardise(x.to(dtype), self.eps)
+            return (normalised * self.weight.to(dtype) + self.bias.to(dtype)).to(x.dtype)
 
-def without_the_root(x, eps):
-    return centred(x) / (x.var(-1, correction=0, keepdim=True) + eps)
-
-
-def with_constant_statistics(x, eps):
-    variance, mean = torch.var_mean(x.detach(), dim=-1, correction=0, keepdim=True)
-    return (x - mean) / torch.sqrt(variance + eps)
-
-
-def in_place(x, eps):
-    x -= x.mean(-1, keepdim=True)
-    x /= torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
-    return x
+    return LayerNorm
 
 
 checks = Checks(
     reference.LayerNorm,
+    family=norm_with,
     laws=(standardised,),
     shortcuts=(
         "LayerNorm",
@@ -178,10 +167,8 @@ shown(
 shown("equal numbers give the bias", norm_case(3, 4, rows=all_equal))
 shown(
     "a new one has a gain of ones and a bias of zeros",
-    lambda rng: {
-        "constructor": {"d_model": int(rng.integers(3, 7))},
-        "shown": ["weight", "bias"],
-    },
+    constructor={"d_model": integer(3, 7)},
+    shown=["weight", "bias"],
     probe=at_the_start,
 )
 shown("gradients pass through mean and variance too", norm_case(2, 4), probe=gradients, weight=2)
@@ -211,148 +198,167 @@ hidden("numbers that do not lie side by side", norm_case(2, 3, 4), probe=returne
 hidden("a batch stays as it was", norm_case(2, 3, 4), probe=arguments_after)
 hidden(
     "a new wide one has a gain of ones and a bias of zeros",
-    lambda rng: {
-        "constructor": {"d_model": int(rng.integers(8, 40))},
-        "shown": ["weight", "bias"],
-    },
+    constructor={"d_model": integer(8, 40)},
+    shown=["weight", "bias"],
     probe=at_the_start,
 )
 
 
 wrong(
     "torch.var divides by d_model",
-    hint="Your results are a little too small, most of all where there are few features. By what does"
-    " torch divide when it computes a variance or a standard deviation, and by what does the"
+    hint="Your results are a little too small, most of all where there are few features. By what"
+    " does torch divide when it computes a variance or a standard deviation, and by what does the"
     " formula?",
-)(norm_with(lambda x, eps: standardise(x, eps, correction=1)))
+    normalise=partial(standardise, correction=1),
+)
 
 
 wrong(
     "eps is added to the standard deviation",
     hint="With a tiny eps and a large variance you cannot see the difference; with a large eps you"
     " can. In the formula, is eps added before the root is taken, or after?",
-)(norm_with(lambda x, eps: centred(x) / (deviation(x) + eps)))
+    normalise=lambda x, eps: centred(x) / (deviation(x) + eps),
+)
 
 
 wrong(
     "eps is added at the end",
     hint="Equal numbers have a variance of 0, and 0 divided by 0 is nan. Is your eps there when the"
     " division happens?",
-)(norm_with(lambda x, eps: centred(x) / deviation(x) + eps))
+    normalise=lambda x, eps: centred(x) / deviation(x) + eps,
+)
 
 
 wrong(
     "eps is a smallest standard deviation",
     hint="Your eps acts only when the spread is smaller than it. In the formula it is always there:"
     " added to what?",
-)(norm_with(lambda x, eps: centred(x) / deviation(x).clamp(min=eps)))
+    normalise=lambda x, eps: centred(x) / deviation(x).clamp(min=eps),
+)
 
 
 wrong(
     "no eps is needed",
-    hint="What is the variance of features that are all equal, and what happens when you divide by its"
-    " root?",
-)(norm_with(lambda x, eps: centred(x) / deviation(x)))
+    hint="What is the variance of features that are all equal, and what happens when you divide by"
+    " its root?",
+    normalise=lambda x, eps: centred(x) / deviation(x),
+)
 
 
 wrong(
     "eps is a standard deviation",
     hint="Your eps acts as its square does. It is added to a variance; is it one already?",
-)(norm_with(lambda x, eps: standardise(x, eps**2)))
+    eps=lambda eps: eps**2,
+)
 
 
 wrong(
     "eps is always 0.00001",
     hint="With the usual eps you are right. Does the number that the caller asked for reach your"
     " formula?",
-)(norm_with(lambda x, eps: standardise(x, 1e-5)))
+    eps=1e-5,
+)
 
 
 wrong(
     "the usual eps is much smaller",
-    hint="You are right as long as the caller names an eps. Compare your default with the one in the"
-    " first line of the stub.",
-)(norm_with(default=1e-12))
+    hint="You are right as long as the caller names an eps. Compare your default with the one in"
+    " the first line of the stub.",
+    default=1e-12,
+)
 
 
 wrong(
     "all positions of a sentence share a mean",
     hint="Two axes went into your mean. Each position has a mean and a variance of its own.",
-)(norm_with(over_the_last_two))
+    normalise=lambda x, eps: standardise(x, eps, (-2, -1) if x.ndim > 1 else -1),
+)
 
 
 wrong(
     "the statistics are those of the batch",
     hint="Your mean runs over the first axis, as in batch norm. Along which axis do the features of"
     " one position lie?",
-)(norm_over(0))
+    normalise=partial(standardise, axis=0),
+)
 
 
 wrong(
     "the statistics run over the positions",
-    hint="Your mean runs over the positions, feature by feature. Along which axis do the features of"
-    " one position lie?",
-)(norm_with(lambda x, eps: standardise(x, eps, -2 if x.ndim > 1 else -1)))
+    hint="Your mean runs over the positions, feature by feature. Along which axis do the features"
+    " of one position lie?",
+    normalise=lambda x, eps: standardise(x, eps, -2 if x.ndim > 1 else -1),
+)
 
 
 wrong(
     "one mean and one variance serve the whole tensor",
     hint="You have one mean for all. Each position should be normalised by itself, whatever its"
     " neighbours hold.",
-)(norm_with(over_everything))
+    normalise=lambda x, eps: (x - x.mean()) / torch.sqrt(x.var(correction=0) + eps),
+)
 
 
 wrong(
     "the mean lines up by itself",
-    hint="A mean that drops its axis is then lined up with the features, not with the positions. How"
-    " can it keep that axis?",
-)(norm_with(without_keeping_the_axis))
+    hint="A mean that drops its axis is then lined up with the features, not with the positions."
+    " How can it keep that axis?",
+    normalise=lambda x, eps: (x - x.mean(-1)) / torch.sqrt(x.var(-1, correction=0) + eps),
+)
 
 
 wrong(
     "only the spread has to be divided out",
-    hint="The spread of your rows is 1, but their mean is not 0. What is missing in your numerator?",
-)(norm_with(lambda x, eps: x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)))
+    hint="The spread of your rows is 1, but their mean is not 0. What is missing in your"
+    " numerator?",
+    normalise=lambda x, eps: x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps),
+)
 
 
 wrong(
     "the root of the mean square is the spread",
     hint="You divide by the root of the mean square. The variance is the mean square of something"
     " else: of the distances from what?",
-)(norm_with(by_the_root_mean_square))
+    normalise=lambda x, eps: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps),
+)
 
 
 wrong(
     "one divides by the variance",
-    hint="Multiply every x by 10: your result becomes a tenth, and a norm should not notice. Variance"
-    " or its root?",
-)(norm_with(without_the_root))
+    hint="Multiply every x by 10: your result becomes a tenth, and a norm should not notice."
+    " Variance or its root?",
+    normalise=lambda x, eps: centred(x) / (x.var(-1, correction=0, keepdim=True) + eps),
+)
 
 
 wrong(
     "the bias multiplies and the gain is added",
-    hint="Of gain and bias, one multiplies and one is added. A new norm has ones in one and zeros in"
-    " the other: which must be which?",
-)(norm_with(affine=lambda normalised, weight, bias: normalised * bias + weight))
+    hint="Of gain and bias, one multiplies and one is added. A new norm has ones in one and zeros"
+    " in the other: which must be which?",
+    affine=lambda normalised, weight, bias: normalised * bias + weight,
+)
 
 
 wrong(
     "the gain multiplies the bias too",
     hint="The order of two steps matters: does your gain multiply the bias as well?",
-)(norm_with(affine=lambda normalised, weight, bias: (normalised + bias) * weight))
+    affine=lambda normalised, weight, bias: (normalised + bias) * weight,
+)
 
 
 wrong(
     "gain and bias are there to be had",
-    hint="Your rows have mean 0 and variance 1, whatever weight and bias hold. Where does your forward"
-    " use the two?",
-)(norm_with(affine=lambda normalised, weight, bias: normalised))
+    hint="Your rows have mean 0 and variance 1, whatever weight and bias hold. Where does your"
+    " forward use the two?",
+    affine=lambda normalised, weight, bias: normalised,
+)
 
 
 wrong(
     "only the gain is used",
     hint="Your result does not depend on the bias. Where does it stand in the formula?",
-)(norm_with(affine=lambda normalised, weight, bias: normalised * weight))
+    affine=lambda normalised, weight, bias: normalised * weight,
+)
 
 
 @wrong(
@@ -360,82 +366,71 @@ wrong(
     hint="An optimizer finds what is registered as a parameter, and nothing else. Which class of"
     " torch.nn does that?",
 )
-class NormWithoutParameters(nn.Module):
-    def __init__(self, d_model, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.register_buffer("weight", torch.ones(d_model))
-        self.register_buffer("bias", torch.zeros(d_model))
-
-    def forward(self, x):
-        return standardise(x, self.eps) * self.weight + self.bias
+class NormWithoutParameters(norm_with()):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        for name, parameter in list(self.named_parameters()):
+            delattr(self, name)
+            self.register_buffer(name, parameter.detach())
 
 
 @wrong("a gain is enough", hint="How many things does the formula learn for each feature?")
-class NormWithoutBias(nn.Module):
-    def __init__(self, d_model, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(d_model))
-
-    def forward(self, x):
-        return standardise(x, self.eps) * self.weight
-
-
-@wrong(
-    "a gain starts like the weights of a linear layer",
-    hint="A new norm should leave what it has normalised as it is. Which gain does that?",
-)
-class NormWithARandomStart(reference.LayerNorm):
-    def __init__(self, d_model, eps=1e-5):
-        super().__init__(d_model, eps)
-        self.weight = nn.Parameter(torch.linspace(-1, 1, d_model))
-
-
-@wrong(
-    "a gain starts at zero",
-    hint="A new norm of yours gives zeros for any x. Which gain leaves numbers as they are?",
-)
-class NormThatStartsAtZero(reference.LayerNorm):
-    def __init__(self, d_model, eps=1e-5):
-        super().__init__(d_model, eps)
-        self.weight = nn.Parameter(torch.zeros(d_model))
+class NormWithoutBias(norm_with(affine=lambda normalised, weight, bias: normalised * weight)):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.bias = None
 
 
 wrong(
+    "a gain starts like the weights of a linear layer",
+    hint="A new norm should leave what it has normalised as it is. Which gain does that?",
+)(starting_with(partial(torch.linspace, -1, 1)))
+
+
+wrong(
+    "a gain starts at zero",
+    hint="A new norm of yours gives zeros for any x. Which gain leaves numbers as they are?",
+)(starting_with(torch.zeros))
+
+
+@wrong(
     "mean and variance do not depend on x",
     hint="The values are right and the gradients are not. Mean and variance depend on x as well: is"
     " that path cut somewhere?",
-)(norm_with(with_constant_statistics))
+    rule="normalise",
+)
+def with_constant_statistics(x, eps):
+    variance, mean = torch.var_mean(x.detach(), dim=-1, correction=0, keepdim=True)
+    return (x - mean) / torch.sqrt(variance + eps)
 
 
-wrong(
+@wrong(
     "the caller's x is free to be changed",
     hint="The numbers are right, but compare x before and after the call. Which of your operators"
     " write into x?",
-)(norm_with(in_place))
+    rule="normalise",
+)
+def in_place(x, eps):
+    x -= x.mean(-1, keepdim=True)
+    x /= torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+    return x
 
 
-@wrong(
-    "the result is float32 whatever comes in",
+checks.usual(
+    "in float32",
     hint="Somewhere the dtype of x is lost. What should the result have, if x is a bfloat16 or a"
     " float64?",
 )
-class NormLeftInFloat32(reference.LayerNorm):
-    def forward(self, x):
-        return standardise(x.float(), self.eps) * self.weight.float() + self.bias.float()
 
 
-@wrong(
+wrong(
     "single precision is enough on the way",
-    hint="A float64 came in, and your result has only about seven correct digits. In which dtype were"
-    " the statistics computed?",
-)
-class NormThroughFloat32(reference.LayerNorm):
-    def forward(self, x):
-        return (standardise(x.float(), self.eps) * self.weight.float() + self.bias.float()).to(
-            x.dtype
-        )
+    hint="A float64 came in, and your result has only about seven correct digits. In which dtype"
+    " were the statistics computed?",
+)(through(torch.float32))
+
+
+right(through(torch.float64))
 
 
 @right
@@ -455,13 +450,6 @@ class NormWithHalvesInFloat32(reference.LayerNorm):
     def forward(self, x):
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         return (standardise(wide, self.eps).to(x.dtype) * self.weight) + self.bias
-
-
-@right
-class NormInFloat64(reference.LayerNorm):
-    def forward(self, x):
-        exact = standardise(x.double(), self.eps) * self.weight.double() + self.bias.double()
-        return exact.to(x.dtype)
 
 
 @right
