@@ -36,15 +36,15 @@ def layer_case(
     mask=None,
     **parts,
 ):
-    """Make the inputs of an EncoderLayer; `mask(rng)` draws its mask, and without `norm_first` its
-    default is meant.
+    """Make the inputs of an EncoderLayer; its `mask` may be a description, and without `norm_first`
+    its default is meant.
     """
     constructor = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
     if norm_first is not None:
         constructor |= {"dropout": dropout, "norm_first": norm_first}
     forward = {"x": (1.5 * float64_normal(rng, batch, seq_len, d_model) + 0.5).round(decimals=3)}
     if mask is not None:
-        forward["mask"] = mask(rng)
+        forward["mask"] = mask
     return draw.module_case(
         rng, reference.EncoderLayer, constructor, forward, torch.float64, **parts
     )
@@ -55,16 +55,15 @@ def gentle(rng, dtype, norm_first, batch=1):
     """Make a case for a narrow dtype: rows whose norm is nowhere near 0 / 0, and small matrices, so
     that no rounding grows on its way.
     """
-    made = layer_case(batch, 3, norm_first=norm_first)(rng)
+    made = layer_case(rng, batch, 3, norm_first=norm_first)
     rows = (
         rng.permuted([[-1.5, -0.5, 0.5, 1.5]] * (3 * batch), axis=-1)
         + rng.integers(-2, 3, (3 * batch, 1)) / 4
     )
     made["forward"]["x"] = torch.from_numpy(rows).reshape(batch, 3, 4).to(dtype)
-    shrunk = {
-        name: weight * (0.4 if weight.ndim > 1 else 1) for name, weight in made["weights"].items()
-    }
-    made["weights"] = {name: weight.round(decimals=3).to(dtype) for name, weight in shrunk.items()}
+    for name, weight in made["weights"].items():
+        shrunk = weight * (0.4 if weight.ndim > 1 else 1)
+        made["weights"][name] = shrunk.round(decimals=3).to(dtype)
     return made
 
 
@@ -76,9 +75,8 @@ def padding(rng, *lengths, seq_len):
 @drawn
 def what_is_masked_changes(rng, norm_first):
     """Make a case in which x changes at positions that nobody may attend to."""
-    made = layer_case(
-        2, 5, norm_first=norm_first, mask=lambda rng: padding_mask(draw.padded(rng, [3, 4], 5))
-    )(rng)
+    mask = draw.padded([3, 4], 5).then(padding_mask)
+    made = layer_case(rng, 2, 5, norm_first=norm_first, mask=mask)
     x = made["forward"]["x"].clone()
     x[0, 4] += 1 + draw.normal(rng, 4, dtype=torch.float64).abs()
     x[1, 4] -= draw.normal(rng, 4, dtype=torch.float64) + 2
@@ -86,7 +84,7 @@ def what_is_masked_changes(rng, norm_first):
 
 
 def the_last_word_changes(rng):
-    made = layer_case(2, 4, norm_first=True, mask=lambda rng: causal_mask(4))(rng)
+    made = layer_case(rng, 2, 4, norm_first=True, mask=causal_mask(4))
     x = made["forward"]["x"].clone()
     x[:, 3] += 1
     return {**made, "changed": {"x": x}}
@@ -111,14 +109,11 @@ def almost_silent(rng, speaking, norm_first, train, dropout, d_model=2):
     Then few numbers are left that dropout can touch, and each way to drop them comes up in 400
     calls.
     """
-    made = layer_case(1, 1, d_model, 1, 2, norm_first=norm_first, dropout=dropout, train=train)(rng)
+    made = layer_case(rng, 1, 1, d_model, 1, 2, norm_first=norm_first, dropout=dropout, train=train)
     weights = made["weights"]
     for name in OUTPUTS:
-        weights[name] = (
-            sized(rng, *weights[name].shape)
-            if name in speaking
-            else torch.zeros_like(weights[name])
-        )
+        shape = weights[name].shape
+        weights[name] = sized(rng, *shape) if name in speaking else torch.zeros(shape).double()
     weights["feed_forward.linear_1.bias"] = 6 + sized(rng, 2)  # awake, whatever comes in
     made["forward"]["x"] = 3 * sized(rng, 1, 1, d_model)
     return made
@@ -195,7 +190,7 @@ shown(
 )
 shown(
     "pre-norm with a causal mask of two axes",
-    layer_case(2, 3, norm_first=True, mask=lambda rng: causal_mask(3)[0, 0]),
+    layer_case(2, 3, norm_first=True, mask=causal_mask(3)[0, 0]),
     weight=2,
 )
 shown("what is masked is not seen", what_is_masked_changes(False), probe=moved)
@@ -230,22 +225,22 @@ hidden(
 )
 hidden(
     "post-norm with a causal mask of four axes",
-    layer_case(2, 4, norm_first=False, mask=lambda rng: causal_mask(4)),
+    layer_case(2, 4, norm_first=False, mask=causal_mask(4)),
 )
 hidden(
     "pre-norm with a mask for each sentence",
-    layer_case(2, 4, norm_first=True, mask=lambda rng: decoder_mask(draw.padded(rng, [4, 2], 4))),
+    layer_case(2, 4, norm_first=True, mask=draw.padded([4, 2], 4).then(decoder_mask)),
 )
 hidden(
     "post-norm with a mask for each head",
-    layer_case(2, 3, norm_first=False, mask=lambda rng: draw.mask(rng, 2, 2, 3, 3)),
+    layer_case(2, 3, norm_first=False, mask=draw.mask(2, 2, 3, 3)),
 )
 hidden("what is masked is not seen, pre-norm", what_is_masked_changes(True), probe=moved)
 hidden("earlier words do not see the last one", the_last_word_changes, probe=moved)
 hidden("gradients on a batch, post-norm", layer_case(2, 3), probe=gradients, weight=2)
 hidden(
     "gradients under a mask, pre-norm",
-    layer_case(2, 3, norm_first=True, mask=lambda rng: causal_mask(3)[0, 0]),
+    layer_case(2, 3, norm_first=True, mask=causal_mask(3)[0, 0]),
     probe=gradients,
     weight=2,
 )
@@ -531,24 +526,11 @@ wrong(
 
 
 @right
-class LayerOfTorchsParts(nn.Module):
+class LayerOfTorchsParts(reference.EncoderLayer):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
-        super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
         self.feed_forward = NetworkAsSequence(d_model, d_ff, dropout)
-        for name in ("norm_1", "norm_2"):
-            setattr(self, name, nn.LayerNorm(d_model))
-        self.dropout_1, self.dropout_2 = nn.Dropout(dropout), nn.Dropout(dropout)
-        self.pre = norm_first
-
-    def forward(self, x, mask=None):
-        normal = self.norm_1(x) if self.pre else x
-        x = x + self.dropout_1(self.self_attention(normal, normal, normal, mask)[0])
-        if not self.pre:
-            x = self.norm_1(x)
-        normal = self.norm_2(x) if self.pre else x
-        x = x + self.dropout_2(self.feed_forward(normal))
-        return x if self.pre else self.norm_2(x)
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 
 
 @right
@@ -577,12 +559,8 @@ class LayerOfFunctions(reference.EncoderLayer):
 
     def attended(self, x, mask):
         own = self.self_attention
-        query, key, value = (
-            split_heads(each(x), own.num_heads) for each in (own.w_q, own.w_k, own.w_v)
-        )
-        return own.w_o(
-            merge_heads(F.scaled_dot_product_attention(query, key, value, attn_mask=mask))
-        )
+        heads = (split_heads(each(x), own.num_heads) for each in (own.w_q, own.w_k, own.w_v))
+        return own.w_o(merge_heads(F.scaled_dot_product_attention(*heads, attn_mask=mask)))
 
     def forward(self, x, mask=None):
         if self.norm_first:

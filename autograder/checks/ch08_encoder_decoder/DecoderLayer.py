@@ -86,7 +86,7 @@ def layer_in_half(rng, dtype):
     """Make inputs in half precision in which the parts add little to the residual, and so do their
     rounding errors.
     """
-    case = layer_case(norm_first=True, dtype=dtype)(rng)
+    case = layer_case(rng, norm_first=True, dtype=dtype)
     for name, weight in case["weights"].items():
         if ".w_o." in name or ".linear_2." in name:
             weight *= 0.25
@@ -95,14 +95,14 @@ def layer_in_half(rng, dtype):
 
 def layer_with_a_mask_of_any_kind(rng):
     """Masks that differ from query to query, and the memory's even from head to head."""
-    case = layer_case(tgt_len=4, src_len=3)(rng)
+    case = layer_case(rng, tgt_len=4, src_len=3)
     case["forward"]["self_mask"] = mask(rng, 2, 1, 4, 4)
     case["forward"]["memory_mask"] = mask(rng, 2, 2, 4, 3)
     return case
 
 
 def a_later_word_changes(rng):
-    case = layer_case(batch=1, tgt_len=4, src_len=3)(rng)
+    case = layer_case(rng, batch=1, tgt_len=4, src_len=3)
     x = case["forward"]["x"].clone()
     x[:, 2] += 1 + normal(rng, 4, dtype=x.dtype)
     return {**case, "changed": {"x": x}}
@@ -112,7 +112,7 @@ def hidden_memory_changes(rng):
     """The memory changes where the mask hides it in the first sentence, and nothing hides it in the
     second.
     """
-    case = layer_case(tgt_len=2, src_len=3)(rng)
+    case = layer_case(rng, tgt_len=2, src_len=3)
     case["forward"]["memory_mask"] = torch.tensor([[True, True, False], [True, True, True]])[
         :, None, None
     ]

@@ -227,7 +227,8 @@ wrong(
 
 wrong(
     "padding is 0",
-    hint="Right as long as padding is 0. What has become of the argument that says which id it has?",
+    hint="Right as long as padding is 0. What has become of the argument that says which id it"
+    " has?",
     pad_id=0,
 )
 

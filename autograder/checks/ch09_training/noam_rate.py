@@ -116,7 +116,8 @@ wrong(
 
 wrong(
     "the power -1.5 belongs to the whole product",
-    hint="During the warm-up the rate should rise along a line. To what does the power -1.5 belong?",
+    hint="During the warm-up the rate should rise along a line. To what does the power -1.5"
+    " belong?",
 )(noam_with(rising=lambda step, warmup_steps: (step * warmup_steps) ** -1.5))
 
 
@@ -166,7 +167,8 @@ def up_to_1(step, d_model, warmup_steps):
 
 wrong(
     "a tensor is a number",
-    hint="The number is right, and its type is not. Which method makes a Python number of a tensor?",
+    hint="The number is right, and its type is not. Which method makes a Python number of a"
+    " tensor?",
     then=torch.tensor,
 )
 
