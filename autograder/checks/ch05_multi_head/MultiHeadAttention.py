@@ -9,7 +9,7 @@ from torch import nn
 from autograder.authoring import draw
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
-from autograder.checks.ch05_multi_head import require_a_divisor
+from autograder.checks.ch05_multi_head import require_a_divisor, sizes_that_do_not_fit
 from autograder.checks.ch05_multi_head.merge_heads import as_it_lies, like_cards
 from autograder.checks.ch05_multi_head.split_heads import deal_like_cards, view_as_heads
 from autograder.shared.laws import sums_to_one, zero_where_masked
@@ -41,17 +41,17 @@ def attending(
     """Make the inputs of a case: a module, and what it is called with.
 
     Args:
-        mask: the shape of the mask, or a function that draws it; None for a call without one.
+        mask: its shape, or a mask, perhaps described; None for a call without one.
         itself: whether query, key and value are one tensor's numbers.
         parts: see `draw.module_case`.
     """
     d_model = num_heads * head_dim
-    query = draw.normal(rng, batch, query_len, d_model, dtype=dtype, scale=scale)
-    key = query if itself else draw.normal(rng, batch, key_len, d_model, dtype=dtype, scale=scale)
-    value = query if itself else draw.normal(rng, batch, key_len, d_model, dtype=dtype, scale=scale)
+    lengths = [query_len] if itself else [query_len, key_len, key_len]
+    drawn = [draw.normal(rng, batch, each, d_model, dtype=dtype, scale=scale) for each in lengths]
+    query, key, value = 3 * drawn if itself else drawn
     forward = {"query": query, "key": key, "value": value}
     if mask is not None:
-        forward["mask"] = mask(rng) if callable(mask) else draw.mask(rng, *mask)
+        forward["mask"] = draw.mask(*mask) if isinstance(mask, tuple) else mask
     constructor = {"d_model": d_model, "num_heads": num_heads}
     return draw.module_case(rng, reference.MultiHeadAttention, constructor, forward, dtype, **parts)
 
@@ -60,42 +60,10 @@ def to_itself(batch, seq_len, num_heads, head_dim, **parts):
     return attending(batch, seq_len, seq_len, num_heads, head_dim, itself=True, **parts)
 
 
-@drawn
-def past_and_present(rng, seq_len):
-    return torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
+PAST_AND_PRESENT = torch.ones(3, 3, dtype=torch.bool).tril()
 
 
 @drawn
-def a_single_key(rng, *shape):
-    return draw.mask(rng, *shape, share=0.0)
-
-
-@drawn
-def everything(rng, *shape):
-    return torch.ones(shape, dtype=torch.bool)
-
-
-@drawn
-def other_keys(rng, *changed, mask):
-    """Make a call in which key or value of masked positions, and of the second sentence, are
-    changed.
-    """
-    case = attending(2, 3, 4, 2, 2, mask=mask)(rng)
-    forward = case["forward"]
-    replaced = {name: forward[name].clone() for name in changed}
-    for tensor in replaced.values():
-        tensor[1] += 1
-        tensor[0] += 2.0 * ~forward["mask"][0, 0, 0, :, None]
-    return {**case, "changed": replaced}
-
-
-def one_sentence_changed(rng):
-    case = attending(3, 2, 3, 2, 2)(rng)
-    changed = case["forward"]["query"].clone()
-    changed[1, 0] += 1
-    return {**case, "changed": {"query": changed}}
-
-
 def a_mask_row_for_each_sentence(rng):
     """A mask (2, 1, 1, 4) that hides a key of each sentence, so that there is something to
     change.
@@ -106,64 +74,69 @@ def a_mask_row_for_each_sentence(rng):
 
 
 @drawn
-def table_of_parameters(rng, d_model, num_heads):
-    return {"constructor": {"d_model": d_model, "num_heads": num_heads}}
+def other_keys(rng, name):
+    """Make a call in which key or value of masked positions, and of the second sentence, are
+    changed.
+    """
+    case = attending(rng, 2, 3, 4, 2, 2, mask=a_mask_row_for_each_sentence())
+    changed = case["forward"][name].clone()
+    changed[1] += 1
+    changed[0] += 2.0 * ~case["forward"]["mask"][0, 0, 0, :, None]
+    return {**case, "changed": {name: changed}}
+
+
+def one_sentence_changed(rng):
+    case = attending(rng, 3, 2, 3, 2, 2)
+    changed = case["forward"]["query"].clone()
+    changed[1, 0] += 1
+    return {**case, "changed": {"query": changed}}
 
 
 def impossible_module(rng):
-    num_heads = int(rng.integers(3, 9))
-    d_model = num_heads * int(rng.integers(1, 4)) + int(rng.integers(1, num_heads))
+    d_model, num_heads = sizes_that_do_not_fit(rng, 9)
     return {"constructor": {"d_model": d_model, "num_heads": num_heads}}
 
 
-def project(self, query, key, value):
-    return self.w_q(query), self.w_k(key), self.w_v(value)
-
-
-def scale_of(query, num_heads):
-    return math.sqrt(query.shape[-1])
-
-
 def hide(scores, mask):
-    return scores if mask is None else scores.masked_fill(~mask, -math.inf)
+    return scores.masked_fill(~mask, -math.inf)
 
 
-def softmax_over_keys(scores, mask):
-    return torch.softmax(scores, dim=-1)
+def nothing(scores, mask):
+    return scores
 
 
-def average(weights, value):
-    return weights @ value
+def layers_of(self):
+    return self.w_q, self.w_k, self.w_v, self.w_o
 
 
 def attention_with(
-    *,
-    project=project,
+    given=lambda query, key, value: (query, key, value),
+    layers=layers_of,
     split=reference.split_heads,
-    scale=scale_of,
+    scale=lambda head_dim, num_heads: math.sqrt(head_dim),
     hide=hide,
-    weigh=softmax_over_keys,
-    average=average,
+    weigh=lambda scores: scores.softmax(-1),
+    keep=lambda weights, mask: weights,
     merge=reference.merge_heads,
-    finish=lambda self, merged: self.w_o(merged),
-    answer=lambda output, weights: (output, weights),
+    returned=lambda weights: weights,
 ):
     """Make a module with the right parameters from rules for the parts of its forward pass."""
 
     class MultiHeadAttention(reference.MultiHeadAttention):
         def forward(self, query, key, value, mask=None):
+            *projections, w_o = layers(self)
             query, key, value = (
-                split(each, self.num_heads) for each in project(self, query, key, value)
+                split(project(each), self.num_heads)
+                for project, each in zip(projections, given(query, key, value), strict=True)
             )
-            scores = hide(query @ key.mT / scale(query, self.num_heads), mask)
-            weights = weigh(scores, mask)
-            return answer(finish(self, merge(average(weights, value))), weights)
+            scores = query @ key.mT / scale(query.shape[-1], self.num_heads)
+            if mask is None:
+                weights = weigh(scores)
+            else:
+                weights = keep(weigh(hide(scores, mask)), mask)
+            return w_o(merge(weights @ value)), returned(weights)
 
     return MultiHeadAttention
-
-
-def answers(function):
-    return attention_with(answer=function)
 
 
 def split_batch_into_heads(x, num_heads):
@@ -174,36 +147,465 @@ def split_batch_into_heads(x, num_heads):
     )
 
 
-def masked_after_the_softmax(scores, mask):
-    weights = torch.softmax(scores, dim=-1)
-    return weights if mask is None else weights * mask
+def four_layers(d_model, d_out=None, **options):
+    names = "w_q", "w_k", "w_v", "w_o"
+    return {name: nn.Linear(d_model, d_out or d_model, **options) for name in names}
 
 
-def share_of_everything(scores, mask):
-    return torch.softmax(scores.flatten(-2), dim=-1).view_as(scores)
+def module_with(
+    layers=lambda d_model, num_heads: four_layers(d_model),
+    require=require_a_divisor,
+    forward=reference.MultiHeadAttention.forward,
+):
+    """Make a module from the layers that it registers, by name, and its forward pass."""
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, d_model, num_heads):
+            super().__init__()
+            require(d_model, num_heads)
+            self.num_heads = num_heads
+            for name, layer in layers(d_model, num_heads).items():
+                self.add_module(name, layer)
+
+    MultiHeadAttention.forward = forward
+    MultiHeadAttention.__name__ = forward.__name__
+    return MultiHeadAttention
+
+
+checks = Checks(
+    reference.MultiHeadAttention,
+    laws=(zero_where_masked, partial(sums_to_one, of="weights")),
+    family=attention_with,
+    returns=("output", "weights"),
+    shortcuts=(
+        "MultiheadAttention",
+        "multi_head_attention_forward",
+        "_native_multi_head_attention",
+    ),
+)
+shown, hidden, wrong, right = checks.words
+
+shown("a sentence attends to itself, with two heads", to_itself(1, 3, 2, 2), weight=2)
+shown("two sentences, three heads", to_itself(2, 3, 3, 2))
+shown("query, key and value come from different places", attending(1, 2, 4, 2, 2))
+shown("a single head", to_itself(1, 3, 1, 4))
+shown(
+    "a mask (query_len, key_len): no word sees what comes after it",
+    to_itself(2, 3, 2, 2, mask=PAST_AND_PRESENT),
+    weight=2,
+)
+shown(
+    "a mask (batch, 1, 1, key_len): some keys are padding",
+    attending(2, 3, 4, 2, 2, mask=a_mask_row_for_each_sentence()),
+    weight=2,
+)
+shown("a mask (batch, heads, query_len, key_len)", attending(1, 2, 3, 2, 2, mask=(1, 2, 2, 3)))
+shown(
+    "the parameters have the names and shapes of the contract",
+    constructor={"d_model": 4, "num_heads": 2},
+    probe=at_the_start,
+)
+shown("a ValueError where the heads cannot share evenly", impossible_module, probe=at_the_start)
+shown("bfloat16 in, bfloat16 out", to_itself(1, 3, 2, 2, dtype=torch.bfloat16))
+shown(
+    "the arguments stay as they were",
+    to_itself(1, 3, 2, 2, mask=PAST_AND_PRESENT),
+    probe=arguments_after,
+)
+shown(
+    "gradients reach every input and every weight",
+    attending(1, 2, 3, 2, 2),
+    probe=gradients,
+    weight=2,
+)
+hidden("eight heads, two sentences", to_itself(2, 5, 8, 3), weight=2)
+hidden("all sizes equal", attending(3, 3, 3, 3, 3))
+hidden("heads of a single feature", to_itself(2, 4, 4, 1))
+hidden("one query, as in decoding", attending(2, 1, 5, 2, 4))
+hidden("a mask (1, 1, seq_len, seq_len)", to_itself(2, 4, 2, 3, mask=(1, 1, 4, 4)))
+hidden(
+    "a mask (batch, heads, query_len, key_len), another for each head",
+    attending(2, 3, 5, 3, 2, mask=(2, 3, 3, 5)),
+)
+hidden("a mask (batch, 1, query_len, key_len)", attending(2, 3, 4, 2, 3, mask=(2, 1, 3, 4)))
+hidden(
+    "a mask that leaves one key to each query",
+    attending(2, 3, 4, 2, 2, mask=draw.mask(3, 4, share=0.0), scale=3.0),
+)
+hidden(
+    "a mask that hides nothing",
+    attending(1, 3, 4, 2, 2, mask=torch.ones(1, 1, 3, 4, dtype=torch.bool)),
+)
+hidden("large scores", to_itself(2, 4, 2, 4, scale=12.0))
+hidden(
+    "float32 in, float32 out, with a mask",
+    to_itself(2, 4, 2, 2, mask=(2, 1, 1, 4), dtype=torch.float32),
+)
+hidden("bfloat16 with a mask", to_itself(2, 3, 2, 4, mask=(3, 3), dtype=torch.bfloat16))
+hidden("float16 in, float16 out", to_itself(1, 4, 2, 2, dtype=torch.float16))
+hidden(
+    "tensors that are views", attending(2, 3, 4, 2, 2, mask=(2, 1, 3, 4)), probe=returned_for_views
+)
+hidden("gradients under a mask", attending(2, 3, 4, 2, 2, mask=(2, 2, 3, 4)), probe=gradients)
+hidden("keys that are masked move nothing", other_keys("key"), probe=moved)
+hidden("values that are masked move nothing", other_keys("value"), probe=moved)
+hidden("a changed query moves its own output only", one_sentence_changed, probe=moved)
+hidden(
+    "the parameters do not depend on the number of heads",
+    constructor={"d_model": 6, "num_heads": 6},
+    probe=at_the_start,
+)
+hidden("a ValueError for other sizes that do not fit", impossible_module, probe=at_the_start)
+hidden(
+    "the arguments stay as they were, whatever the mask",
+    attending(2, 2, 3, 2, 2, mask=(2, 2, 2, 3)),
+    probe=arguments_after,
+)
+
+
+wrong(
+    "a view can split and reorder at once",
+    hint="Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape, but"
+    " hands parts of one word to several positions.",
+    split=view_as_heads,
+)
+
+
+wrong(
+    "features are dealt out like cards",
+    hint="Which features make up head 0? A head works on a block of neighbours.",
+    split=deal_like_cards,
+    merge=like_cards,
+)
+
+
+wrong(
+    "batch and heads may change places",
+    hint="With a batch of one sentence you are right, with two you are not. Do the sentences still"
+    " keep to themselves after your reshape?",
+    split=split_batch_into_heads,
+)
+
+
+wrong(
+    "the heads are in the right order for merging",
+    hint="The weights are right, the output is not. Before the heads' features can stand side by side,"
+    " which axis has to move?",
+    merge=as_it_lies,
+)
+
+
+wrong(
+    "the scale is sqrt(d_model)",
+    hint="The weights are too even. How many numbers does a dot product sum over, once there are"
+    " heads?",
+    scale=lambda head_dim, num_heads: math.sqrt(num_heads * head_dim),
+)
+
+
+wrong(
+    "the dot products are the scores",
+    hint="The weights are sharper than they should be. What happens to a dot product before the"
+    " softmax?",
+    scale=lambda *sizes: 1,
+)
+
+
+wrong(
+    "the scale is d_k",
+    hint="Which power of head_dim does the scale take?",
+    scale=lambda head_dim, num_heads: head_dim,
+)
+
+
+wrong(
+    "the scale belongs to the number of heads",
+    hint="Your scale follows the number of heads. Over how many numbers does a dot product sum?",
+    scale=lambda head_dim, num_heads: math.sqrt(num_heads),
+)
+
+
+wrong(
+    "the softmax runs over the queries",
+    hint="Take one query of one head: over which axis do its weights have to sum to 1?",
+    weigh=lambda scores: scores.softmax(-2),
+)
+
+
+wrong(
+    "the softmax runs over the heads",
+    hint="Your heads share one total among them. Over which axis should each of them sum to 1 on its"
+    " own?",
+    weigh=lambda scores: scores.softmax(1),
+)
+
+
+wrong(
+    "all scores of a head share one sum",
+    hint="Over how many numbers do your weights sum to 1? Every query has a total of its own.",
+    weigh=lambda scores: scores.flatten(-2).softmax(-1).view_as(scores),
+)
+
+
+wrong(
+    "putting the heads together is the end",
+    hint="One of your four layers has no part in the result. What is left to do once the heads stand"
+    " side by side?",
+    layers=lambda self: (self.w_q, self.w_k, self.w_v, nn.Identity()),
+)
+
+
+wrong(
+    "True means masked",
+    hint="You hide what may be seen, and show what may not. What does True mean in a mask of this"
+    " course?",
+    hide=lambda scores, mask: scores.masked_fill(mask, -math.inf),
+)
+
+
+wrong(
+    "a mask takes weights away",
+    hint="What do the weights of a row sum to after your mask? Those that are left should share the"
+    " whole.",
+    hide=nothing,
+    keep=torch.mul,
+)
+
+
+wrong(
+    "a mask hides queries",
+    hint="Rows are queries, columns are keys. Along which of the two does your mask act?",
+    hide=lambda scores, mask: hide(scores, mask.mT),
+)
+
+
+wrong(
+    "a mask can wait for the next chapter",
+    hint="Do your weights change at all when a mask is given?",
+    hide=nothing,
+)
+
+
+wrong(
+    "a score of 0 means no weight",
+    hint="Your masked scores are 0. What does the softmax make of a score of 0, and which score gives"
+    " a weight of exactly 0?",
+    hide=torch.mul,
+)
+
+
+wrong(
+    "True and False can be added to scores",
+    hint="Adding True raises a score by 1, and adding False leaves it. Which score has a weight of"
+    " exactly 0?",
+    hide=torch.add,
+)
+
+
+wrong(
+    "a low score is low enough",
+    hint="Your masked keys still get a little weight. Scores may be of any size: which one has a"
+    " weight of exactly 0, whatever the others?",
+    hide=lambda scores, mask: scores.masked_fill(~mask, -10.0),
+)
+
+
+wrong(
+    "every mask has an axis for the batch and none for the heads",
+    hint="A mask may have two axes or four, and some of length 1; axes are lined up from the right."
+    " Does yours need another one?",
+    hide=lambda scores, mask: hide(scores, mask.unsqueeze(1)),
+)
+
+
+wrong(
+    "one projection serves queries and keys",
+    hint="One of your four layers has no part in the result. Which layer does each of the three inputs"
+    " go through?",
+    layers=lambda self: (self.w_q, self.w_q, self.w_v, self.w_o),
+)
+
+
+wrong(
+    "values are taken as they are",
+    hint="The weights are right, the output is not. What happens to the values before they are"
+    " averaged?",
+    layers=lambda self: (self.w_q, self.w_k, nn.Identity(), self.w_o),
+)
+
+
+wrong(
+    "attention is always self-attention",
+    hint="What if query, key and value are different tensors? Look at what each of your projections is"
+    " given.",
+    given=lambda query, key, value: (query, query, query),
+)
+
+
+wrong(
+    "keys are the queries' tensor",
+    hint="The second argument has no effect in your module. What is projected to become the keys?",
+    given=lambda query, key, value: (query, query, value),
+)
+
+
+wrong(
+    "values are the keys' tensor",
+    hint="The third argument has no effect in your module. What is projected to become the values?",
+    given=lambda query, key, value: (query, key, key),
+)
+
+
+wrong(
+    "a projection needs no bias",
+    hint="The contract gives all four layers a bias. Which argument of nn.Linear took it away?",
+)(module_with(lambda d_model, _: four_layers(d_model, bias=False)))
+
+
+wrong(
+    "the last projection needs no bias",
+    hint="Three of your layers have a bias. What about the last one?",
+)(
+    module_with(
+        lambda d_model, _: four_layers(d_model) | {"w_o": nn.Linear(d_model, d_model, bias=False)}
+    )
+)
+
+
+wrong(
+    "a projection is as wide as one head",
+    hint="Each of the four layers has d_model features in and d_model out: the blocks of all heads in"
+    " one matrix.",
+)(
+    module_with(
+        lambda d_model, num_heads: (
+            four_layers(d_model, d_model // num_heads) | {"w_o": nn.Linear(d_model, d_model)}
+        )
+    )
+)
+
+
+wrong(
+    "layers may have any name",
+    hint="The layers have to be found under the names of the docstring. Which attributes does your"
+    " __init__ set?",
+)(module_with(lambda d_model, _: {"projections": nn.ModuleList(four_layers(d_model).values())}))
+
+
+wrong(
+    "the sizes will fit",
+    hint="What happens when a module is made whose num_heads does not divide d_model? It should say so"
+    " at once.",
+)(module_with(require=lambda *sizes: None))
+
+
+wrong(
+    "one map is enough to look at",
+    hint="Your weights have lost the axis of heads. The average of several maps is a map that no head"
+    " has.",
+    returned=lambda weights: weights.mean(dim=1),
+)
+
+
+wrong(
+    "a list of heads has the heads first",
+    hint="The weights have the axes (batch, heads, query_len, key_len). Along which axis do you put"
+    " your heads together?",
+    returned=lambda weights: weights.transpose(0, 1),
+)
+
+
+wrong(
+    "the last head's weights come first",
+    hint="The output is right, and each map of weights belongs to another head. In which order do you"
+    " collect them?",
+    returned=lambda weights: weights.flip(1),
+)
+
+
+wrong(
+    "scores are as good as weights",
+    hint="What should the rows of the second result sum to? You return what the softmax was given, or"
+    " a logarithm.",
+    returned=torch.log,
+)
+
+
+checks.usual(
+    "in another order",
+    belief="weights come first",
+    hint="In which order does the docstring name the two results?",
+)
+
+
+wrong(
+    "weights are only there to be looked at",
+    hint="The numbers are right, but a loss on the weights could not be trained. Which step cuts the"
+    " returned weights off?",
+    returned=torch.detach,
+)
+
+
+wrong(
+    "no gradient is needed through the weights",
+    hint="The numbers are right, but queries and keys could never learn. Which step cuts the scores"
+    " off from what made them?",
+    weigh=lambda scores: scores.detach().softmax(-1),
+)
+
+
+wrong(
+    "a softmax belongs in float32",
+    hint="Both results should have the dtype of the inputs. Which step chooses one of its own?",
+    returned=torch.Tensor.float,
+)
+
+
+@wrong(
+    "the caller's mask may be turned round",
+    hint="Compare the mask before and after the call. Which operation of yours writes into it? In"
+    " PyTorch their names end in an underscore.",
+)
+class MaskTurnedInPlace(reference.MultiHeadAttention):
+    def forward(self, query, key, value, mask=None):
+        result = super().forward(query, key, value, mask)
+        if mask is not None:
+            mask.logical_not_()
+        return result
+
+
+def project(self, *inputs):
+    layers = self.w_q, self.w_k, self.w_v
+    return [layer(each) for layer, each in zip(layers, inputs, strict=True)]
 
 
 def heads_in_a_loop(self, query, key, value, mask):
     """Return output and weights of each head, head by head."""
-    width = query.shape[-1] // self.num_heads
-    for head in range(self.num_heads):
-        part = slice(head * width, (head + 1) * width)
-        q, k, v = (each[..., part] for each in project(self, query, key, value))
-        scores = (q @ k.mT / math.sqrt(width)).unsqueeze(1)
-        each = mask
-        if mask is not None:
-            each = (
-                mask if mask.ndim < 3 or mask.shape[-3] == 1 else mask[..., head : head + 1, :, :]
-            )
-        weights = torch.softmax(hide(scores, each), dim=-1)[:, 0]
+    if mask is not None:
+        mask = mask.expand(len(query), self.num_heads, query.shape[1], key.shape[1])
+    parts = (each.chunk(self.num_heads, dim=-1) for each in project(self, query, key, value))
+    for head, (q, k, v) in enumerate(zip(*parts, strict=True)):
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = softmax_under(None if mask is None else mask[:, head], scores)
         yield weights @ v, weights
 
 
+def softmax_under(mask, scores):
+    return torch.softmax(scores if mask is None else hide(scores, mask), dim=-1)
+
+
+def right_forward(forward):
+    """Declare a right answer by its forward pass alone."""
+    return right(module_with(forward=forward))
+
+
+@right_forward
 def by_loops(self, query, key, value, mask=None):
     outputs, weights = zip(*heads_in_a_loop(self, query, key, value, mask), strict=True)
     return self.w_o(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 
+@right_forward
 def by_einsum(self, query, key, value, mask=None):
     query, key, value = (
         each.unflatten(-1, (self.num_heads, -1)) for each in project(self, query, key, value)
@@ -215,50 +617,45 @@ def by_einsum(self, query, key, value, mask=None):
     return self.w_o(torch.einsum("bhqk,bkhd->bqhd", weights, value).flatten(-2)), weights
 
 
+@right_forward
 def by_fused_kernel(self, query, key, value, mask=None):
     query, key, value = (
         reference.split_heads(each, self.num_heads) for each in project(self, query, key, value)
     )
     output = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    weights = torch.softmax(hide(query @ key.mT / math.sqrt(query.shape[-1]), mask), dim=-1)
+    weights = softmax_under(mask, query @ key.mT / math.sqrt(query.shape[-1]))
     return self.w_o(output.transpose(1, 2).reshape(len(output), output.shape[2], -1)), weights
 
 
+@right_forward
 def by_added_mask(self, query, key, value, mask=None):
+    """Has the axes of batch and heads as one, as `torch.bmm` wants them."""
     query, key, value = (
-        merge_of_batch(each, self.num_heads) for each in project(self, query, key, value)
+        reference.split_heads(each, self.num_heads).flatten(0, 1)
+        for each in project(self, query, key, value)
     )
     scores = torch.bmm(query / math.sqrt(query.shape[-1]), key.transpose(1, 2))
     scores = scores.unflatten(0, (-1, self.num_heads))
     if mask is not None:
-        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(
-            mask.logical_not(), -torch.inf
-        )
+        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -torch.inf)
     weights = nn.functional.softmax(scores, dim=-1)
-    merged = (
-        torch.bmm(weights.flatten(0, 1), value).unflatten(0, (-1, self.num_heads)).transpose(1, 2)
-    )
-    return self.w_o(merged.contiguous().view(len(merged), merged.shape[1], -1)), weights
+    heads = torch.bmm(weights.flatten(0, 1), value).unflatten(0, (-1, self.num_heads))
+    return self.w_o(reference.merge_heads(heads)), weights
 
 
-def merge_of_batch(x, num_heads):
-    """Return (batch * heads, seq_len, head_dim): the axes of batch and heads as one, as `torch.bmm`
-    wants them.
-    """
-    return reference.split_heads(x, num_heads).flatten(0, 1)
-
-
+@right_forward
 def by_blocks_of_w_o(self, query, key, value, mask=None):
     output, weights = self.w_o.bias, []
-    for found, each in heads_in_a_loop(self, query, key, value, mask):
-        block = self.w_o.weight[
-            :, len(weights) * found.shape[-1] : (len(weights) + 1) * found.shape[-1]
-        ]
+    blocks = self.w_o.weight.chunk(self.num_heads, dim=1)
+    for block, (found, each) in zip(
+        blocks, heads_in_a_loop(self, query, key, value, mask), strict=True
+    ):
         output = output + found @ block.T
         weights.append(each)
     return output, torch.stack(weights, 1)
 
 
+@right_forward
 def by_torch(self, query, key, value, mask=None):
     layers = self.w_q, self.w_k, self.w_v
     if mask is not None:  # torch's True means "may not attend"
@@ -280,492 +677,3 @@ def by_torch(self, query, key, value, mask=None):
         average_attn_weights=False,
     )
     return output.transpose(0, 1), weights
-
-
-def module_with(forward):
-    """Make a module that registers its layers in a loop, and has a forward pass of its own."""
-
-    class MultiHeadAttention(nn.Module):
-        def __init__(self, d_model, num_heads):
-            super().__init__()
-            if d_model % num_heads != 0:
-                raise ValueError(f"d_model {d_model}, num_heads {num_heads}")
-            self.num_heads = num_heads
-            for name in ("w_q", "w_k", "w_v", "w_o"):
-                self.add_module(name, nn.Linear(d_model, d_model))
-
-    MultiHeadAttention.forward = forward
-    MultiHeadAttention.__name__ = forward.__name__
-    return MultiHeadAttention
-
-
-checks = Checks(
-    reference.MultiHeadAttention,
-    laws=(zero_where_masked, partial(sums_to_one, of="weights")),
-    returns=("output", "weights"),
-    shortcuts=(
-        "MultiheadAttention",
-        "multi_head_attention_forward",
-        "_native_multi_head_attention",
-    ),
-)
-shown, hidden, wrong, right = checks.words
-
-shown("a sentence attends to itself, with two heads", to_itself(1, 3, 2, 2), weight=2)
-shown("two sentences, three heads", to_itself(2, 3, 3, 2))
-shown("query, key and value come from different places", attending(1, 2, 4, 2, 2))
-shown("a single head", to_itself(1, 3, 1, 4))
-shown(
-    "a mask (query_len, key_len): no word sees what comes after it",
-    to_itself(2, 3, 2, 2, mask=past_and_present(3)),
-    weight=2,
-)
-shown(
-    "a mask (batch, 1, 1, key_len): some keys are padding",
-    attending(2, 3, 4, 2, 2, mask=a_mask_row_for_each_sentence),
-    weight=2,
-)
-shown("a mask (batch, heads, query_len, key_len)", attending(1, 2, 3, 2, 2, mask=(1, 2, 2, 3)))
-shown(
-    "the parameters have the names and shapes of the contract",
-    table_of_parameters(4, 2),
-    probe=at_the_start,
-)
-shown("a ValueError where the heads cannot share evenly", impossible_module, probe=at_the_start)
-shown("bfloat16 in, bfloat16 out", to_itself(1, 3, 2, 2, dtype=torch.bfloat16))
-shown(
-    "the arguments stay as they were",
-    to_itself(1, 3, 2, 2, mask=past_and_present(3)),
-    probe=arguments_after,
-)
-shown(
-    "gradients reach every input and every weight",
-    attending(1, 2, 3, 2, 2),
-    probe=gradients,
-    weight=2,
-)
-hidden("eight heads, two sentences", to_itself(2, 5, 8, 3), weight=2)
-hidden("all sizes equal", attending(3, 3, 3, 3, 3))
-hidden("heads of a single feature", to_itself(2, 4, 4, 1))
-hidden("one query, as in decoding", attending(2, 1, 5, 2, 4))
-hidden("a mask (1, 1, seq_len, seq_len)", to_itself(2, 4, 2, 3, mask=(1, 1, 4, 4)))
-hidden(
-    "a mask (batch, heads, query_len, key_len), another for each head",
-    attending(2, 3, 5, 3, 2, mask=(2, 3, 3, 5)),
-)
-hidden("a mask (batch, 1, query_len, key_len)", attending(2, 3, 4, 2, 3, mask=(2, 1, 3, 4)))
-hidden(
-    "a mask that leaves one key to each query",
-    attending(2, 3, 4, 2, 2, mask=a_single_key(3, 4), scale=3.0),
-)
-hidden("a mask that hides nothing", attending(1, 3, 4, 2, 2, mask=everything(1, 1, 3, 4)))
-hidden("large scores", to_itself(2, 4, 2, 4, scale=12.0))
-hidden(
-    "float32 in, float32 out, with a mask",
-    to_itself(2, 4, 2, 2, mask=(2, 1, 1, 4), dtype=torch.float32),
-)
-hidden("bfloat16 with a mask", to_itself(2, 3, 2, 4, mask=(3, 3), dtype=torch.bfloat16))
-hidden("float16 in, float16 out", to_itself(1, 4, 2, 2, dtype=torch.float16))
-hidden(
-    "tensors that are views", attending(2, 3, 4, 2, 2, mask=(2, 1, 3, 4)), probe=returned_for_views
-)
-hidden("gradients under a mask", attending(2, 3, 4, 2, 2, mask=(2, 2, 3, 4)), probe=gradients)
-hidden(
-    "keys that are masked move nothing",
-    other_keys("key", mask=a_mask_row_for_each_sentence),
-    probe=moved,
-)
-hidden(
-    "values that are masked move nothing",
-    other_keys("value", mask=a_mask_row_for_each_sentence),
-    probe=moved,
-)
-hidden("a changed query moves its own output only", one_sentence_changed, probe=moved)
-hidden(
-    "the parameters do not depend on the number of heads",
-    table_of_parameters(6, 6),
-    probe=at_the_start,
-)
-hidden("a ValueError for other sizes that do not fit", impossible_module, probe=at_the_start)
-hidden(
-    "the arguments stay as they were, whatever the mask",
-    attending(2, 2, 3, 2, 2, mask=(2, 2, 2, 3)),
-    probe=arguments_after,
-)
-
-
-wrong(
-    "a view can split and reorder at once",
-    hint="Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape, but"
-    " hands parts of one word to several positions.",
-)(attention_with(split=view_as_heads))
-
-
-wrong(
-    "features are dealt out like cards",
-    hint="Which features make up head 0? A head works on a block of neighbours.",
-)(attention_with(split=deal_like_cards, merge=like_cards))
-
-
-wrong(
-    "batch and heads may change places",
-    hint="With a batch of one sentence you are right, with two you are not. Do the sentences still"
-    " keep to themselves after your reshape?",
-)(attention_with(split=split_batch_into_heads))
-
-
-wrong(
-    "the heads are in the right order for merging",
-    hint="The weights are right, the output is not. Before the heads' features can stand side by side,"
-    " which axis has to move?",
-)(attention_with(merge=as_it_lies))
-
-
-wrong(
-    "the scale is sqrt(d_model)",
-    hint="The weights are too even. How many numbers does a dot product sum over, once there are"
-    " heads?",
-)(attention_with(scale=lambda query, num_heads: math.sqrt(num_heads * query.shape[-1])))
-
-
-wrong(
-    "the dot products are the scores",
-    hint="The weights are sharper than they should be. What happens to a dot product before the"
-    " softmax?",
-)(attention_with(scale=lambda query, num_heads: 1))
-
-
-wrong("the scale is d_k", hint="Which power of head_dim does the scale take?")(
-    attention_with(scale=lambda query, num_heads: query.shape[-1])
-)
-
-
-wrong(
-    "the scale belongs to the number of heads",
-    hint="Your scale follows the number of heads. Over how many numbers does a dot product sum?",
-)(attention_with(scale=lambda query, num_heads: math.sqrt(num_heads)))
-
-
-wrong(
-    "the softmax runs over the queries",
-    hint="Take one query of one head: over which axis do its weights have to sum to 1?",
-)(attention_with(weigh=lambda scores, mask: torch.softmax(scores, dim=-2)))
-
-
-wrong(
-    "the softmax runs over the heads",
-    hint="Your heads share one total among them. Over which axis should each of them sum to 1 on its"
-    " own?",
-)(attention_with(weigh=lambda scores, mask: torch.softmax(scores, dim=1)))
-
-
-wrong(
-    "all scores of a head share one sum",
-    hint="Over how many numbers do your weights sum to 1? Every query has a total of its own.",
-)(attention_with(weigh=share_of_everything))
-
-
-wrong(
-    "putting the heads together is the end",
-    hint="One of your four layers has no part in the result. What is left to do once the heads stand"
-    " side by side?",
-)(attention_with(finish=lambda self, merged: merged))
-
-
-wrong(
-    "True means masked",
-    hint="You hide what may be seen, and show what may not. What does True mean in a mask of this"
-    " course?",
-)(
-    attention_with(
-        hide=lambda scores, mask: scores if mask is None else scores.masked_fill(mask, -math.inf)
-    )
-)
-
-
-wrong(
-    "a mask takes weights away",
-    hint="What do the weights of a row sum to after your mask? Those that are left should share the"
-    " whole.",
-)(attention_with(weigh=masked_after_the_softmax, hide=lambda scores, mask: scores))
-
-
-wrong(
-    "a mask hides queries",
-    hint="Rows are queries, columns are keys. Along which of the two does your mask act?",
-)(attention_with(hide=lambda scores, mask: scores if mask is None else hide(scores, mask.mT)))
-
-
-wrong(
-    "a mask can wait for the next chapter",
-    hint="Do your weights change at all when a mask is given?",
-)(attention_with(hide=lambda scores, mask: scores))
-
-
-wrong(
-    "a score of 0 means no weight",
-    hint="Your masked scores are 0. What does the softmax make of a score of 0, and which score gives"
-    " a weight of exactly 0?",
-)(attention_with(hide=lambda scores, mask: scores if mask is None else scores * mask))
-
-
-wrong(
-    "True and False can be added to scores",
-    hint="Adding True raises a score by 1, and adding False leaves it. Which score has a weight of"
-    " exactly 0?",
-)(attention_with(hide=lambda scores, mask: scores if mask is None else scores + mask))
-
-
-wrong(
-    "a low score is low enough",
-    hint="Your masked keys still get a little weight. Scores may be of any size: which one has a"
-    " weight of exactly 0, whatever the others?",
-)(
-    attention_with(
-        hide=lambda scores, mask: scores if mask is None else scores.masked_fill(~mask, -10.0)
-    )
-)
-
-
-wrong(
-    "every mask has an axis for the batch and none for the heads",
-    hint="A mask may have two axes or four, and some of length 1; axes are lined up from the right."
-    " Does yours need another one?",
-)(
-    attention_with(
-        hide=lambda scores, mask: scores if mask is None else hide(scores, mask.unsqueeze(1))
-    )
-)
-
-
-wrong(
-    "one projection serves queries and keys",
-    hint="One of your four layers has no part in the result. Which layer does each of the three inputs"
-    " go through?",
-)(
-    attention_with(
-        project=lambda self, query, key, value: (
-            self.w_q(query),
-            self.w_q(key),
-            self.w_v(value),
-        )
-    )
-)
-
-
-wrong(
-    "values are taken as they are",
-    hint="The weights are right, the output is not. What happens to the values before they are"
-    " averaged?",
-)(attention_with(project=lambda self, query, key, value: (self.w_q(query), self.w_k(key), value)))
-
-
-wrong(
-    "attention is always self-attention",
-    hint="What if query, key and value are different tensors? Look at what each of your projections is"
-    " given.",
-)(
-    attention_with(
-        project=lambda self, query, key, value: (
-            self.w_q(query),
-            self.w_k(query),
-            self.w_v(query),
-        )
-    )
-)
-
-
-wrong(
-    "keys are the queries' tensor",
-    hint="The second argument has no effect in your module. What is projected to become the keys?",
-)(
-    attention_with(
-        project=lambda self, query, key, value: (
-            self.w_q(query),
-            self.w_k(query),
-            self.w_v(value),
-        )
-    )
-)
-
-
-wrong(
-    "values are the keys' tensor",
-    hint="The third argument has no effect in your module. What is projected to become the values?",
-)(
-    attention_with(
-        project=lambda self, query, key, value: (
-            self.w_q(query),
-            self.w_k(key),
-            self.w_v(key),
-        )
-    )
-)
-
-
-@wrong(
-    "a projection needs no bias",
-    hint="The contract gives all four layers a bias. Which argument of nn.Linear took it away?",
-)
-class WithoutBias(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        require_a_divisor(d_model, num_heads)
-        self.num_heads = num_heads
-        for name in ("w_q", "w_k", "w_v", "w_o"):
-            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
-
-    forward = reference.MultiHeadAttention.forward
-
-
-@wrong(
-    "the last projection needs no bias",
-    hint="Three of your layers have a bias. What about the last one?",
-)
-class WithoutOutputBias(reference.MultiHeadAttention):
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
-
-
-@wrong(
-    "a projection is as wide as one head",
-    hint="Each of the four layers has d_model features in and d_model out: the blocks of all heads in"
-    " one matrix.",
-)
-class AsWideAsOneHead(nn.Module):
-    """One small projection, shared by all heads."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        require_a_divisor(d_model, num_heads)
-        for name in ("w_q", "w_k", "w_v"):
-            setattr(self, name, nn.Linear(d_model, d_model // num_heads))
-        self.w_o = nn.Linear(d_model, d_model)
-
-    def forward(self, query, key, value, mask=None):
-        raise RuntimeError("it does not come to this")
-
-
-@wrong(
-    "layers may have any name",
-    hint="The layers have to be found under the names of the docstring. Which attributes does your"
-    " __init__ set?",
-)
-class ListOfProjections(nn.Module):
-    """Keeps its layers under names of its own."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        require_a_divisor(d_model, num_heads)
-        self.projections = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))
-
-    def forward(self, query, key, value, mask=None):
-        raise RuntimeError("it does not come to this")
-
-
-@wrong(
-    "the sizes will fit",
-    hint="What happens when a module is made whose num_heads does not divide d_model? It should say so"
-    " at once.",
-)
-class OfAnySize(nn.Module):
-    """Asks nothing of its sizes when it is made."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        self.num_heads, self.head_dim = num_heads, d_model // num_heads
-        for name in ("w_q", "w_k", "w_v", "w_o"):
-            setattr(self, name, nn.Linear(d_model, d_model))
-
-    forward = reference.MultiHeadAttention.forward
-
-
-wrong(
-    "one map is enough to look at",
-    hint="Your weights have lost the axis of heads. The average of several maps is a map that no head"
-    " has.",
-)(answers(lambda output, weights: (output, weights.mean(dim=1))))
-
-
-@wrong(
-    "a list of heads has the heads first",
-    hint="The weights have the axes (batch, heads, query_len, key_len). Along which axis do you put"
-    " your heads together?",
-)
-class WithStackedHeads(reference.MultiHeadAttention):
-    """Puts the loop's weights together along a new first axis."""
-
-    def forward(self, query, key, value, mask=None):
-        outputs, weights = zip(*heads_in_a_loop(self, query, key, value, mask), strict=True)
-        return self.w_o(torch.cat(outputs, dim=-1)), torch.stack(weights)
-
-
-wrong(
-    "the last head's weights come first",
-    hint="The output is right, and each map of weights belongs to another head. In which order do you"
-    " collect them?",
-)(answers(lambda output, weights: (output, weights.flip(1))))
-
-
-wrong(
-    "scores are as good as weights",
-    hint="What should the rows of the second result sum to? You return what the softmax was given, or"
-    " a logarithm.",
-)(attention_with(answer=lambda output, weights: (output, weights.log())))
-
-
-wrong("weights come first", hint="In which order does the docstring name the two results?")(
-    answers(lambda output, weights: (weights, output))
-)
-
-
-wrong(
-    "weights are only there to be looked at",
-    hint="The numbers are right, but a loss on the weights could not be trained. Which step cuts the"
-    " returned weights off?",
-)(answers(lambda output, weights: (output, weights.detach())))
-
-
-wrong(
-    "no gradient is needed through the weights",
-    hint="The numbers are right, but queries and keys could never learn. Which step cuts the scores"
-    " off from what made them?",
-)(attention_with(weigh=lambda scores, mask: torch.softmax(scores.detach(), dim=-1)))
-
-
-wrong(
-    "a softmax belongs in float32",
-    hint="Both results should have the dtype of the inputs. Which step chooses one of its own?",
-)(answers(lambda output, weights: (output, weights.float())))
-
-
-@wrong(
-    "the caller's mask may be turned round",
-    hint="Compare the mask before and after the call. Which operation of yours writes into it? In"
-    " PyTorch their names end in an underscore.",
-)
-class MaskTurnedInPlace(reference.MultiHeadAttention):
-    def forward(self, query, key, value, mask=None):
-        result = super().forward(query, key, value, mask)
-        if mask is not None:
-            mask.logical_not_()
-        return result
-
-
-right(module_with(by_loops))
-
-
-right(module_with(by_einsum))
-
-
-right(module_with(by_fused_kernel))
-
-
-right(module_with(by_added_mask))
-
-
-right(module_with(by_blocks_of_w_o))
-
-
-right(module_with(by_torch))

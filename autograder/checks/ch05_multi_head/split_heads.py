@@ -2,75 +2,44 @@
 
 import torch
 
-from autograder.authoring import draw
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
-from autograder.checks.ch05_multi_head import require_a_divisor
+from autograder.authoring.draw import normal
+from autograder.authoring.drawn import drawn, integer
+from autograder.checks.ch05_multi_head import require_a_divisor, sizes_that_do_not_fit
 from autograder.shared.probes import arguments_after, gradients, returned_for_views
-from solutions import ch05_multi_head as reference
+from solutions.ch05_multi_head import split_heads
 
 
 @drawn
 def to_split(rng, batch, seq_len, num_heads, head_dim, dtype=torch.float64):
-    return {
-        "x": draw.normal(rng, batch, seq_len, num_heads * head_dim, dtype=dtype),
-        "num_heads": num_heads,
-    }
+    x = normal(rng, batch, seq_len, num_heads * head_dim, dtype=dtype)
+    return {"x": x, "num_heads": num_heads}
 
 
 def not_divisible(rng):
-    num_heads = int(rng.integers(3, 6))
-    d_model = num_heads * int(rng.integers(1, 4)) + int(rng.integers(1, num_heads))
-    return {"x": draw.normal(rng, 2, 3, d_model), "num_heads": num_heads}
+    d_model, num_heads = sizes_that_do_not_fit(rng, 6)
+    return {"x": normal(rng, 2, 3, d_model), "num_heads": num_heads}
 
 
 def more_heads_than_features(rng):
-    return {
-        "x": draw.normal(rng, 1, 2, int(rng.integers(3, 6))),
-        "num_heads": int(rng.integers(6, 9)),
-    }
+    return {"x": normal(rng, 1, 2, integer(rng, 3, 6)), "num_heads": integer(rng, 6, 9)}
 
 
-def split_with(rearrange):
-    """Make a `split_heads` from the arithmetic alone."""
+def split_with(
+    cut=lambda x, num_heads: x.unflatten(-1, (num_heads, -1)),
+    order=(0, 2, 1, 3),
+    require=require_a_divisor,
+):
+    """Make a `split_heads` from how it cuts x into four axes, and the order that they come in."""
 
-    def split_heads(x, num_heads):
-        require_a_divisor(x.shape[-1], num_heads)
-        return rearrange(x, num_heads)
+    def split(x, num_heads):
+        require(x.shape[-1], num_heads)
+        return cut(x, num_heads).permute(order)
 
-    return split_heads
-
-
-def view_as_heads(x, num_heads):
-    batch, seq_len, d_model = x.shape
-    return x.reshape(batch, num_heads, seq_len, d_model // num_heads)
-
-
-def deal_like_cards(x, num_heads):
-    return x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+    return split
 
 
-def heads_before_batch(x, num_heads):
-    return x.unflatten(-1, (num_heads, -1)).permute(2, 0, 1, 3)
-
-
-def positions_before_heads(x, num_heads):
-    return x.unflatten(-1, (num_heads, -1))
-
-
-def features_before_positions(x, num_heads):
-    return x.unflatten(-1, (num_heads, -1)).permute(0, 2, 3, 1)
-
-
-def head_dim_for_heads(x, num_heads):
-    return x.unflatten(-1, (num_heads, -1)).permute(0, 3, 1, 2)
-
-
-def heads_from_the_end(x, num_heads):
-    return reference.split_heads(x, num_heads).flip(1)
-
-
-checks = Checks(reference.split_heads, shortcuts=("rearrange", "Rearrange"))
+checks = Checks(split_heads, shortcuts=("rearrange", "Rearrange"), family=split_with)
 shown, hidden, wrong, right = checks.words
 
 shown("one sentence, two heads", to_split(1, 3, 2, 2), weight=2)
@@ -92,17 +61,21 @@ hidden("a tensor that is a view", to_split(2, 3, 2, 4), probe=returned_for_views
 hidden("a gradient flows back to a batch", to_split(2, 3, 3, 2), probe=gradients)
 
 
-wrong(
+view_as_heads = wrong(
     "a view can split and reorder at once",
     hint="The shape is right, the numbers are not: a view or reshape keeps their order in memory."
     " Follow the second word: do all of its features stay with the second position?",
-)(split_with(view_as_heads))
+    cut=lambda x, num_heads: x.reshape(len(x), num_heads, x.shape[1], -1),
+    order=(0, 1, 2, 3),
+)
 
 
-wrong(
+deal_like_cards = wrong(
     "features are dealt out like cards",
     hint="Which features does head 0 hold in your result? A head gets a block of neighbours.",
-)(split_with(deal_like_cards))
+    cut=lambda x, num_heads: x.unflatten(-1, (-1, num_heads)),
+    order=(0, 3, 1, 2),
+)
 
 
 @wrong(
@@ -112,81 +85,75 @@ wrong(
 def cut_off_the_rest(x, num_heads):
     head_dim = max(x.shape[-1] // num_heads, 1)
     kept = x[..., : num_heads * head_dim]
-    return kept.reshape(*x.shape[:2], -1, head_dim).transpose(1, 2)
+    return kept.unflatten(-1, (-1, head_dim)).transpose(1, 2)
 
 
-@wrong(
+wrong(
     "PyTorch will complain by itself",
     hint="PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice"
     " first, and in which words?",
+    cut=lambda x, num_heads: x.reshape(*x.shape[:2], num_heads, x.shape[-1] // num_heads),
+    require=lambda *sizes: None,
 )
-def without_asking(x, num_heads):
-    batch, seq_len, d_model = x.shape
-    return x.reshape(batch, seq_len, num_heads, d_model // num_heads).transpose(1, 2)
 
 
 @wrong(
     "an assertion is an error like any other",
     hint="You notice sizes that do not fit. Which type of exception does the docstring ask for?",
+    rule="require",
 )
-def with_assert(x, num_heads):
-    assert x.shape[-1] % num_heads == 0, "num_heads must divide d_model"
-    return reference.split_heads(x, num_heads)
+def with_assert(d_model, num_heads):
+    assert d_model % num_heads == 0, "num_heads must divide d_model"
 
 
 wrong(
     "the axis of heads comes first",
     hint="Your first axis counts heads. Which axis should come first, and which second?",
-)(split_with(heads_before_batch))
+    order=(2, 0, 1, 3),
+)
 
 
 wrong(
     "cutting the last axis is all",
     hint="The last axis is cut as it should be. Which two of the four axes have not changed places"
     " yet?",
-)(split_with(positions_before_heads))
+    order=(0, 1, 2, 3),
+)
 
 
 wrong(
     "positions go last",
     hint="Each head should hold a matrix with one row for each position. Is yours lying on its side?",
-)(split_with(features_before_positions))
+    order=(0, 2, 3, 1),
+)
 
 
 wrong(
     "the second axis has length head_dim",
     hint="Your second axis counts the features of a head. What should it count?",
-)(split_with(head_dim_for_heads))
+    order=(0, 3, 1, 2),
+)
 
 
 wrong(
     "the last block belongs to head 0",
     hint="The blocks are right, their order is not. Which features belong to head 0?",
-)(split_with(heads_from_the_end))
+    then=lambda heads: heads.flip(1),
+)
 
 
-@wrong(
-    "numbers may be copied out and in again",
+checks.usual(
+    "detached",
     hint="The numbers are right, but the result has lost its way back to x. Which step leaves PyTorch,"
     " or makes a new tensor of bare numbers?",
 )
-def detached(x, num_heads):
-    return torch.tensor(reference.split_heads(x, num_heads).tolist(), dtype=x.dtype)
 
 
-@wrong(
-    "float32 suits everybody",
+checks.usual(
+    "in float32",
+    belief="float32 suits everybody",
     hint="The result should have the dtype of x. Which step chooses one of its own?",
 )
-def in_float32(x, num_heads):
-    return reference.split_heads(x.float(), num_heads)
-
-
-@right
-def by_view_and_permute(x, num_heads):
-    batch, seq_len, d_model = x.size()
-    require_a_divisor(d_model, num_heads)
-    return x.view(batch, seq_len, num_heads, d_model // num_heads).permute(0, 2, 1, 3)
 
 
 @right
@@ -198,10 +165,10 @@ def by_chunks(x, num_heads):
 
 @right
 def by_loops(x, num_heads):
-    batch, seq_len, d_model = x.shape
-    require_a_divisor(d_model, num_heads)
-    head_dim = d_model // num_heads
-    heads = x.new_empty(batch, num_heads, seq_len, head_dim)
+    head_dim, rest = divmod(x.shape[-1], num_heads)
+    if rest:
+        raise ValueError(f"{rest} features are left over")
+    heads = x.new_empty(len(x), num_heads, x.shape[1], head_dim)
     for head in range(num_heads):
         heads[:, head] = x[:, :, head * head_dim : (head + 1) * head_dim]
     return heads
@@ -209,10 +176,8 @@ def by_loops(x, num_heads):
 
 @right
 def by_einsum(x, num_heads):
-    head_dim, rest = divmod(x.shape[-1], num_heads)
-    if rest:
-        raise ValueError(f"{rest} features are left over")
-    return torch.einsum("bshd->bhsd", x.reshape(*x.shape[:-1], num_heads, head_dim)).contiguous()
+    require_a_divisor(x.shape[-1], num_heads)
+    return torch.einsum("bshd->bhsd", x.reshape(*x.shape[:-1], num_heads, -1)).contiguous()
 
 
 @right

@@ -13,21 +13,21 @@ from autograder.authoring.drawn import drawn
 
 
 @drawn
-def sentences(rng, lengths, seq_len, pad_id=None, **parts):
+def sentences(rng, lengths, seq_len, pad_id=None):
     """Draw padded sentences of these lengths, in any order; with another `pad_id`, the id 0 is a
     word.
     """
     token_ids = draw.padded(rng, rng.permutation(lengths).tolist(), seq_len, pad_id=pad_id or 0)
     if pad_id is None:
-        return {"token_ids": token_ids, **parts}
+        return {"token_ids": token_ids}
     token_ids[:, 0] = torch.where(token_ids[:, 0] == pad_id, token_ids[:, 0], 0)
-    return {"token_ids": token_ids, "pad_id": pad_id, **parts}
+    return {"token_ids": token_ids, "pad_id": pad_id}
 
 
 @drawn
 def padding_first(rng, lengths, seq_len):
     """Draw sentences whose padding stands in front of the words."""
-    return {"token_ids": sentences(lengths, seq_len)(rng)["token_ids"].flip(1)}
+    return {"token_ids": sentences(rng, lengths, seq_len)["token_ids"].flip(1)}
 
 
 def padding_anywhere(rng):
@@ -42,9 +42,9 @@ def padding_anywhere(rng):
 
 
 def short_ids(rng):
-    return {"token_ids": sentences([4, 2, 1], 5)(rng)["token_ids"].int()}
+    return {"token_ids": sentences(rng, [4, 2, 1], 5)["token_ids"].int()}
 
 
 def additive(mask):
     """Write a mask as what is added to the scores: 0 or -inf."""
-    return torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+    return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)

@@ -1,35 +1,35 @@
 """Which keys do not lie in a query's future."""
 
-import math
-
 import numpy as np
 import torch
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import drawn, integer
+from autograder.checks.ch06_masking import additive
 from autograder.shared.laws import looks_back_only
 from autograder.shared.probes import device_kept
-from solutions import ch06_masking as reference
+from solutions.ch06_masking import causal_mask
 
 
 @drawn
 def positions(rng, low, high, **parts):
-    return {"seq_len": int(rng.integers(low, high + 1)), **parts}
+    return {"seq_len": integer(rng, low, high + 1), **parts}
 
 
-def by(diagonals, triangle=torch.tril):
-    """Return a function that makes a triangle of another kind."""
+def up_to(diagonal=0):
+    """Make a `causal_mask` that allows what lies on a diagonal and below it."""
 
     def causal_mask(seq_len, device=None):
-        square = torch.ones(seq_len, seq_len, dtype=torch.bool, device=device)
-        return triangle(square, diagonal=diagonals)[None, None]
+        square = torch.ones(1, 1, seq_len, seq_len, dtype=torch.bool, device=device)
+        return square.tril(diagonal)
 
     return causal_mask
 
 
 checks = Checks(
-    reference.causal_mask,
+    causal_mask,
     laws=(looks_back_only,),
+    family=up_to,
     shortcuts=("generate_square_subsequent_mask", "causal_lower_right", "causal_upper_left"),
 )
 shown, hidden, wrong, right = checks.words
@@ -47,96 +47,88 @@ hidden("a short sequence", positions(2, 5))
 hidden("the device asked for, again", positions(2, 40, device="meta"), probe=device_kept)
 
 
-wrong(
-    "rows are keys",
+checks.usual(
+    "transposed",
+    belief="rows are keys",
     hint="Rows are queries, columns are keys. Read your last row: what may the last position attend"
     " to? Is the triangle the other way round?",
-)(by(0, torch.triu))
+)
 
 
-wrong(
-    "True marks what is masked",
+checks.usual(
+    "inverted",
+    belief="True marks what is masked",
     hint="Your mask is upside down: True means that a query may attend to a key. May the first"
     " position attend to itself?",
-)(by(1, torch.triu))
+)
 
 
-wrong(
+past_alone = wrong(
     "a position must not see itself",
     hint="What is left for the first position to attend to? The word that a position predicts is not"
     " the one that it holds.",
-)(by(-1))
+    diagonal=-1,
+)
 
 
 wrong(
     "a position may see the next one",
     hint="In training, the next position holds the very word that this one should predict. Look at the"
     " diagonal above the main one.",
-)(by(1))
+    diagonal=1,
+)
 
 
-@wrong(
+wrong(
     "a position sees itself alone",
     hint="Look at your last row: the last position may attend to all that came before it.",
+    then=lambda mask: mask & mask.mT,
 )
-def itself_only(seq_len, device=None):
-    return torch.eye(seq_len, dtype=torch.bool, device=device)[None, None]
 
 
-@wrong(
+wrong(
     "every position sees every other",
     hint="Which keys lie in the future of the first query? Print the mask for three positions.",
+    then=torch.ones_like,
 )
-def everything(seq_len, device=None):
-    return torch.ones(1, 1, seq_len, seq_len, dtype=torch.bool, device=device)
 
 
-@wrong(
+wrong(
     "a mask of queries and keys has two axes",
     hint="The mask has to meet the padding mask and the scores, which have four axes. Where do batch"
     " and heads stand?",
+    then=lambda mask: mask[0, 0],
 )
-def without_axes(seq_len, device=None):
-    return reference.causal_mask(seq_len, device)[0, 0]
 
 
-@wrong(
+wrong(
     "one axis stands for batch and heads",
     hint="Batch and heads are two axes. How many has your mask before those of queries and keys?",
+    then=lambda mask: mask[0],
 )
-def with_one_axis(seq_len, device=None):
-    return reference.causal_mask(seq_len, device)[0]
 
 
-@wrong(
+wrong(
     "ones and zeros are as good as True and False",
     hint="Your triangle is right, its type is not. Which dtype has a tensor of ones unless it is told"
     " otherwise?",
+    then=torch.Tensor.float,
 )
-def of_floats(seq_len, device=None):
-    return torch.ones(seq_len, seq_len, device=device).tril()[None, None]
 
 
-@wrong(
+wrong(
     "a mask is what is added to the scores",
     hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+    then=additive,
 )
-def additive(seq_len, device=None):
-    return torch.full((1, 1, seq_len, seq_len), -math.inf, device=device).triu(1)
 
 
-@wrong(
+wrong(
     "masks live on the CPU",
     hint="Where do the functions with which you make new tensors put them? Look at the second"
     " parameter.",
+    device=None,
 )
-def on_the_default_device(seq_len, device=None):
-    return reference.causal_mask(seq_len)
-
-
-@right
-def by_tril(seq_len, device=None):
-    return torch.ones((1, 1, seq_len, seq_len), dtype=torch.bool, device=device).tril()
 
 
 @right

@@ -11,14 +11,16 @@ from autograder.checks.ch06_masking import (
     sentences,
     short_ids,
 )
-from autograder.checks.ch06_masking.causal_mask import by
+from autograder.checks.ch06_masking.causal_mask import past_alone
 from autograder.shared.laws import hides_padding, looks_back_only
 from autograder.shared.probes import arguments_after, device_kept, returned_for_views
 from solutions import ch06_masking as reference
 
 
-def decoder_with(combine, causal=reference.causal_mask, padding=reference.padding_mask):
-    """Return a function that combines masks in another way, or other masks."""
+def decoder_with(
+    combine=torch.logical_and, causal=reference.causal_mask, padding=reference.padding_mask
+):
+    """Make a `decoder_mask` from two masks and how it combines them."""
 
     def decoder_mask(token_ids, pad_id=0):
         return combine(padding(token_ids, pad_id), causal(token_ids.shape[1], token_ids.device))
@@ -26,12 +28,9 @@ def decoder_with(combine, causal=reference.causal_mask, padding=reference.paddin
     return decoder_mask
 
 
-def both(words, past):
-    return words & past
-
-
 checks = Checks(
     reference.decoder_mask,
+    family=decoder_with,
     laws=(looks_back_only, hides_padding),
     shortcuts=("generate_square_subsequent_mask",),
 )
@@ -56,111 +55,112 @@ wrong(
     "either permission is enough",
     hint="A key needs both permissions: to be a word, and not to lie in the future. How did you join"
     " them?",
-)(decoder_with(lambda words, past: words | past))
+    combine=torch.logical_or,
+)
 
 
 wrong(
     "and joins what it stands between",
     hint="Python's `and` asks whether a whole tensor is true. Which operator joins booleans entry by"
     " entry?",
-)(decoder_with(lambda words, past: words and past))
+    combine=lambda words, past: words and past,
+)
 
 
 wrong(
     "in a decoder only the future matters",
     hint="The future is masked, but may padding be attended to?",
-)(decoder_with(lambda words, past: past.expand(len(words), -1, -1, -1)))
+    combine=lambda words, past: past.expand(len(words), -1, -1, -1),
+)
 
 
 wrong(
     "in a decoder only padding matters",
     hint="Padding is masked. What of the words that a query has yet to predict?",
-)(decoder_with(lambda words, past: words.expand(-1, -1, words.shape[-1], -1)))
+    combine=lambda words, past: words.expand(-1, -1, words.shape[-1], -1),
+)
 
 
 wrong(
     "the queries are masked",
     hint="Your rows of padding are empty, but its columns are open: rows are queries, columns are"
     " keys.",
-)(decoder_with(both, padding=lambda *arguments: reference.padding_mask(*arguments).mT))
+    padding=lambda *given: reference.padding_mask(*given).mT,
+)
 
 
-@wrong(
+wrong(
     "padding must not attend either",
     hint="You emptied the rows of padding as well. The rule speaks of keys alone: what may a query of"
     " padding attend to?",
+    combine=lambda words, past: words & words.mT & past,
 )
-def of_rows_and_columns(token_ids, pad_id=0):
-    mask = reference.decoder_mask(token_ids, pad_id)
-    return mask & reference.padding_mask(token_ids, pad_id).mT
 
 
-@wrong(
+wrong(
     "every position may see itself",
     hint="Look at the diagonal where a position is padding: may anything attend to it, itself"
     " included?",
+    combine=lambda words, past: words & past | past & past.mT,
 )
-def that_always_sees_itself(token_ids, pad_id=0):
-    itself = torch.eye(token_ids.shape[1], dtype=torch.bool, device=token_ids.device)
-    return reference.decoder_mask(token_ids, pad_id) | itself
 
 
-@wrong(
-    "True marks what is masked",
+checks.usual(
+    "inverted",
+    belief="True marks what is masked",
     hint="Your mask is upside down: True means that a query may attend to a key.",
 )
-def upside_down(token_ids, pad_id=0):
-    return ~reference.decoder_mask(token_ids, pad_id)
 
 
 wrong(
     "the triangle's rows are keys",
     hint="Is your triangle the other way round? Read the first row: what may the first query attend"
     " to?",
-)(decoder_with(both, causal=lambda seq_len, device: reference.causal_mask(seq_len, device).mT))
+    causal=lambda *given: reference.causal_mask(*given).mT,
+)
 
 
 wrong(
     "a position must not see itself",
     hint="What is left for the first query to attend to? The word that a position predicts is not the"
     " one that it holds.",
-)(decoder_with(both, causal=by(-1)))
-
-
-@wrong(
-    "padding always has the id 0", hint="Follow `pad_id` through your function: where does it go?"
+    causal=past_alone,
 )
-def with_a_default_id(token_ids, pad_id=0):
-    return reference.decoder_mask(token_ids)
 
 
-@wrong(
+wrong(
+    "padding always has the id 0",
+    hint="Follow `pad_id` through your function: where does it go?",
+    pad_id=0,
+)
+
+
+wrong(
     "masks live on the CPU",
     hint="Two masks can only meet on one device. Where was each of yours made?",
+    causal=lambda seq_len, device: reference.causal_mask(seq_len),
 )
-def on_the_default_device(token_ids, pad_id=0):
-    return reference.padding_mask(token_ids, pad_id) & reference.causal_mask(token_ids.shape[1])
 
 
-@wrong(
+wrong(
     "one sentence speaks for the batch",
     hint="Each sentence has padding of its own. What is the first axis of your result?",
+    token_ids=lambda token_ids: token_ids[:1],
 )
-def of_the_first_sentence(token_ids, pad_id=0):
-    return reference.decoder_mask(token_ids[:1], pad_id)
 
 
-@wrong("heads need no axis", hint="The scores have four axes. Which one has your mask lost?")
-def without_heads(token_ids, pad_id=0):
-    return reference.decoder_mask(token_ids, pad_id)[:, 0]
+wrong(
+    "heads need no axis",
+    hint="The scores have four axes. Which one has your mask lost?",
+    then=lambda mask: mask[:, 0],
+)
 
 
-@wrong(
+wrong(
     "a mask is what is added to the scores",
     hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+    then=additive,
 )
-def decoder_additive(token_ids, pad_id=0):
-    return additive(reference.decoder_mask(token_ids, pad_id))
 
 
 @right
@@ -169,11 +169,7 @@ def by_tril(token_ids, pad_id=0):
     return (token_ids != pad_id)[:, None, None, :].expand(-1, 1, seq_len, -1).tril()
 
 
-@right
-def by_product(token_ids, pad_id=0):
-    return reference.padding_mask(token_ids, pad_id) * reference.causal_mask(
-        token_ids.shape[1], token_ids.device
-    )
+right(decoder_with(torch.mul))
 
 
 @right
@@ -190,11 +186,11 @@ def by_lists(token_ids, pad_id=0):
     rows = [
         [
             [
-                [key <= query and word != pad_id for key, word in enumerate(sentence)]
-                for query in range(len(sentence))
+                [key <= query and word != pad_id for key, word in enumerate(each)]
+                for query in range(len(each))
             ]
         ]
-        for sentence in token_ids.tolist()
+        for each in token_ids.tolist()
     ]
     return torch.tensor(rows, device=token_ids.device)
 

@@ -5,28 +5,32 @@ from functools import partial
 
 import torch
 
-from autograder.authoring import draw
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.draw import mask as draw_mask
+from autograder.authoring.draw import normal
+from autograder.authoring.drawn import draw, drawn
+from autograder.authoring.usual import each, of_result
 from autograder.checks.ch06_masking import padding_first, sentences
 from autograder.shared.laws import between_the_values, sums_to_one, zero_where_masked
 from autograder.shared.probes import arguments_after, gradients, moved, returned_for_views
-from solutions import ch06_masking as reference
+from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 
 
 @drawn
-def attention_case(
-    rng, *batch, query_len, key_len, head_dim, d_v=None, mask=None, dtype=torch.float32, scale=1.0
-):
-    """Draw queries, keys and values; `mask(rng)` draws the mask, and without it the argument is
-    left away.
+def attention_case(rng, *shape, d_v=None, dtype=torch.float32, **mask):
+    """Draw queries, keys and values, and the mask where one is described.
+
+    Args:
+        shape: axes of the batch, query_len, key_len, head_dim.
+        d_v: features of a value, where they are not head_dim.
     """
-    drawn = {
-        "query": draw.normal(rng, *batch, query_len, head_dim, dtype=dtype, scale=scale),
-        "key": draw.normal(rng, *batch, key_len, head_dim, dtype=dtype),
-        "value": draw.normal(rng, *batch, key_len, d_v or head_dim, dtype=dtype),
+    *batch, query_len, key_len, head_dim = shape
+    forward = {
+        "query": normal(rng, *batch, query_len, head_dim, dtype=dtype),
+        "key": normal(rng, *batch, key_len, head_dim, dtype=dtype),
+        "value": normal(rng, *batch, key_len, d_v or head_dim, dtype=dtype),
     }
-    return drawn if mask is None else {**drawn, "mask": mask(rng)}
+    return forward | draw(mask, rng)
 
 
 @drawn
@@ -34,7 +38,7 @@ def any_mask(rng, *shape):
     """Draw a mask in which every query may attend to something, some may not attend to all, and the
     first key is barred once.
     """
-    mask = draw.mask(rng, *shape)
+    mask = draw_mask(rng, *shape)
     mask[..., 0, 0], mask[..., 0, -1] = False, True
     return mask
 
@@ -44,25 +48,20 @@ def with_an_empty_row(rng, *shape):
     """Draw a mask in which one query of each table may attend to nothing, and the last one to
     something, but not all.
     """
-    mask = any_mask(*shape)(rng)
+    mask = any_mask(rng, *shape)
     mask[..., 0, :] = False
     mask[..., -1, 0], mask[..., -1, -1] = True, False
     return mask
 
 
 @drawn
-def causal(rng, seq_len):
-    return reference.causal_mask(seq_len)
-
-
-@drawn
 def padding(rng, lengths, seq_len):
-    return reference.padding_mask(sentences(lengths, seq_len)(rng)["token_ids"])
+    return padding_mask(sentences(rng, lengths, seq_len)["token_ids"])
 
 
 @drawn
 def decoder_padded_first(rng, lengths, seq_len):
-    return reference.decoder_mask(padding_first(lengths, seq_len)(rng)["token_ids"])
+    return decoder_mask(padding_first(rng, lengths, seq_len)["token_ids"])
 
 
 def far_below_zero(rng):
@@ -71,8 +70,8 @@ def far_below_zero(rng):
     """
     query, key = torch.zeros(3, 16), torch.zeros(4, 16)
     query[:, 0], key[:, 0] = 2**17, -(2**17)
-    value = draw.normal(rng, 4, 2)
-    return {"query": query, "key": key, "value": value, "mask": any_mask(3, 4)(rng)}
+    value = normal(rng, 4, 2)
+    return {"query": query, "key": key, "value": value, "mask": any_mask(rng, 3, 4)}
 
 
 def rows_far_apart(rng):
@@ -81,7 +80,7 @@ def rows_far_apart(rng):
 
     At 200, exp overflows in float32, and two ways to add up a score still agree to 1e-5.
     """
-    inputs = attention_case(2, query_len=3, key_len=4, head_dim=4, mask=any_mask(2, 3, 4))(rng)
+    inputs = attention_case(rng, 2, 3, 4, 4, mask=any_mask(2, 3, 4))
     inputs["query"][:, :, 0] = 200 * torch.tensor([1.0, -1.0, 1.0])
     inputs["key"][:, :, 0] = 2
     inputs["query"][:, 0, 1], inputs["key"][:, 0, 1] = 2, 4000
@@ -92,21 +91,19 @@ def masked_key_far_ahead(rng):
     """Draw a masked key whose score is so high that beside it every other weight would round to
     0.
     """
-    inputs = attention_case(query_len=2, key_len=3, head_dim=2, mask=any_mask(2, 3))(rng)
+    inputs = attention_case(rng, 2, 3, 2, mask=any_mask(2, 3))
     inputs["query"][0, 0], inputs["key"][0, 0] = 2, 2000
     return inputs
 
 
 @drawn
-def masked_keys_changed(rng, mask_of_case, *batch, seq_len, head_dim):
+def masked_keys_changed(rng, mask, *batch, seq_len, head_dim):
     """Change key and value at the last position, which only the last query may attend to, or none
     where it is padding.
     """
-    forward = attention_case(
-        *batch, query_len=seq_len, key_len=seq_len, head_dim=head_dim, mask=mask_of_case
-    )(rng)
+    forward = attention_case(rng, *batch, seq_len, seq_len, head_dim, mask=mask)
     key, value = forward["key"].clone(), forward["value"].clone()
-    key[..., -1, :] = 3 + draw.normal(rng, *batch, head_dim)
+    key[..., -1, :] = 3 + normal(rng, *batch, head_dim)
     value[..., -1, :] += 5
     return {"forward": forward, "changed": {"key": key, "value": value}}
 
@@ -115,108 +112,51 @@ def scores_of(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-def attention_with(weights_of):
-    """Return an attention whose weights come from `weights_of(scores, mask)`; without a mask it is
-    right.
-    """
-
-    def masked_attention(query, key, value, mask=None):
-        scores = scores_of(query, key)
-        weights = torch.softmax(scores, dim=-1) if mask is None else weights_of(scores, mask)
-        return weights @ value, weights
-
-    return masked_attention
-
-
-def attention_filled(stand_in, zeroed=False):
-    """Return an attention in which a number takes the place of a masked score, and perhaps 0 that
-    of its weight.
+def filled(stand_in=None, zeroed=False):
+    """Make weights in which a number takes the place of a masked score, without one the lowest of
+    their dtype, and perhaps 0 that of its weight.
     """
 
     def weights_of(scores, mask):
-        weights = torch.softmax(scores.masked_fill(~mask, stand_in), dim=-1)
+        lowest = torch.finfo(scores.dtype).min if stand_in is None else stand_in
+        weights = scores.masked_fill(~mask, lowest).softmax(-1)
         return weights.masked_fill(~mask, 0) if zeroed else weights
 
-    return attention_with(weights_of)
+    return weights_of
 
 
-def after_the_softmax(scores, mask):
-    return torch.softmax(scores, dim=-1) * mask
-
-
-def times_the_scores(scores, mask):
-    return torch.softmax(scores * mask, dim=-1)
-
-
-def is_added(scores, mask):
-    return torch.softmax(scores + mask, dim=-1)
-
-
-def bias_of(mask, dtype):
-    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)
-
-
-def added_and_swept(scores, mask):
-    return torch.softmax(scores + bias_of(mask, scores.dtype), dim=-1).nan_to_num(0.0)
-
-
-def renormalised_with_epsilon(scores, mask):
-    weights = torch.softmax(scores, dim=-1) * mask
-    return weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
-
-
-def renormalised(scores, mask):
-    weights = torch.softmax(scores, dim=-1) * mask
-    return weights / weights.sum(dim=-1, keepdim=True)
-
-
-def renormalised_too_late(scores, mask):
-    weights = torch.softmax(scores, dim=-1) * mask
-    return weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
-
-
-def over_the_queries(scores, mask):
-    weights = torch.softmax(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), dim=-2)
-    return weights.masked_fill(~mask, 0)
-
-
-def lowered(scores, mask):
-    return torch.softmax(scores - (~mask).to(scores.dtype) * 1e9, dim=-1)
-
-
-def by_a_finite_bias(scores, mask):
-    barred = (~mask).to(scores.dtype)
-    weights = torch.softmax(scores + barred * torch.finfo(scores.dtype).min / 2, dim=-1)
-    return weights * mask
-
-
-def by_renormalising(scores, mask):
-    largest = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).amax(dim=-1, keepdim=True)
-    weights = (scores - largest).clamp(max=0).exp() * mask
-    total = weights.sum(dim=-1, keepdim=True)
-    return weights / torch.where(total > 0, total, 1)
-
-
-def opened_where_empty(scores, mask):
-    """Rows without a permission are opened before the softmax and closed behind it."""
-    empty = ~mask.any(dim=-1, keepdim=True)
-    weights = torch.softmax(scores.masked_fill(~(mask | empty), -math.inf), dim=-1)
-    return weights.masked_fill(empty, 0)
-
-
-def filled_and_swept(scores, mask):
-    """The fill's own gradient is 0 at every masked score, so that it stops the nan of the
-    softmax.
+def attention_with(weights_of):
+    """Make an attention whose weights come from `weights_of(scores, mask)`; without a mask it is
+    right.
     """
-    return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1).nan_to_num(0.0)
+
+    def attention(query, key, value, mask=None):
+        scores = scores_of(query, key)
+        weights = scores.softmax(-1) if mask is None else weights_of(scores, mask)
+        return weights @ value, weights
+
+    return attention
 
 
-def in_float32_inside(scores, mask):
-    return opened_where_empty(scores.float(), mask).to(scores.dtype)
+def renormalised(total_of):
+    """Make weights that are masked after the softmax, and divided by what `total_of` makes of their
+    sum.
+    """
+
+    def weights_of(scores, mask):
+        weights = scores.softmax(-1) * mask
+        return weights / total_of(weights.sum(dim=-1, keepdim=True))
+
+    return weights_of
+
+
+def of_mask(change):
+    """Make a change of a mask, where there is one."""
+    return lambda mask: None if mask is None else change(mask)
 
 
 checks = Checks(
-    reference.masked_attention,
+    masked_attention,
     laws=(partial(sums_to_one, of="weights"), zero_where_masked, between_the_values),
     returns=("output", "weights"),
     shortcuts=(
@@ -230,108 +170,75 @@ shown, hidden, wrong, right = checks.words
 
 shown(
     "what is masked gets no weight, the rest share all of it",
-    attention_case(query_len=2, key_len=3, head_dim=2, mask=any_mask(2, 3)),
+    attention_case(2, 3, 2, mask=any_mask(2, 3)),
     weight=2,
 )
-shown(
-    "without a mask every key is seen", attention_case(query_len=2, key_len=3, head_dim=2), weight=2
-)
+shown("without a mask every key is seen", attention_case(2, 3, 2), weight=2)
 shown(
     "one causal mask for all sentences and heads",
-    attention_case(2, 2, query_len=3, key_len=3, head_dim=2, mask=causal(3)),
+    attention_case(2, 2, 3, 3, 2, mask=causal_mask(3)),
 )
 shown(
-    "one row of padding for each sentence",
-    attention_case(2, 2, query_len=2, key_len=3, head_dim=2, mask=padding([3, 2], 3)),
+    "one row of padding for each sentence", attention_case(2, 2, 2, 3, 2, mask=padding([3, 2], 3))
 )
 shown(
     "a query that may attend to nothing gets nothing",
-    attention_case(query_len=3, key_len=3, head_dim=2, mask=with_an_empty_row(3, 3)),
+    attention_case(3, 3, 2, mask=with_an_empty_row(3, 3)),
     weight=2,
 )
-shown(
-    "the gradients under a mask",
-    attention_case(query_len=3, key_len=3, head_dim=2, mask=any_mask(3, 3)),
-    probe=gradients,
-)
+shown("the gradients under a mask", attention_case(3, 3, 2, mask=any_mask(3, 3)), probe=gradients)
 shown(
     "gradients stay finite where a query may attend to nothing",
-    attention_case(query_len=3, key_len=3, head_dim=2, mask=with_an_empty_row(3, 3)),
+    attention_case(3, 3, 2, mask=with_an_empty_row(3, 3)),
     probe=gradients,
     weight=2,
 )
 shown(
     "nothing that is masked can move an output",
-    masked_keys_changed(causal(4), 1, 1, seq_len=4, head_dim=2),
+    masked_keys_changed(causal_mask(4), 1, 1, seq_len=4, head_dim=2),
     probe=moved,
 )
 shown("a masked key with by far the highest score", masked_key_far_ahead)
 shown("scores far below zero", far_below_zero, weight=2)
 shown(
-    "bfloat16 in, bfloat16 out",
-    attention_case(query_len=2, key_len=3, head_dim=4, mask=any_mask(2, 3), dtype=torch.bfloat16),
+    "bfloat16 in, bfloat16 out", attention_case(2, 3, 4, mask=any_mask(2, 3), dtype=torch.bfloat16)
 )
 shown(
     "float16, with a query that may attend to nothing",
-    attention_case(
-        query_len=3,
-        key_len=3,
-        head_dim=4,
-        mask=with_an_empty_row(3, 3),
-        dtype=torch.float16,
-    ),
+    attention_case(3, 3, 4, mask=with_an_empty_row(3, 3), dtype=torch.float16),
 )
 shown(
     "the arguments stay as they were",
-    attention_case(query_len=2, key_len=3, head_dim=2, mask=any_mask(2, 3)),
+    attention_case(2, 3, 2, mask=any_mask(2, 3)),
     probe=arguments_after,
 )
 hidden(
     "batch and heads, each with a table of its own",
-    attention_case(2, 3, query_len=4, key_len=5, head_dim=3, d_v=2, mask=any_mask(2, 3, 4, 5)),
+    attention_case(2, 3, 4, 5, 3, d_v=2, mask=any_mask(2, 3, 4, 5)),
     weight=2,
 )
-hidden(
-    "a mask for each head",
-    attention_case(2, 3, query_len=3, key_len=3, head_dim=3, mask=any_mask(1, 3, 3, 3)),
-)
-hidden(
-    "one table, fewer axes than the scores",
-    attention_case(3, 2, query_len=3, key_len=4, head_dim=2, mask=any_mask(3, 4)),
-)
-hidden(
-    "one row of a mask for every query",
-    attention_case(query_len=4, key_len=5, head_dim=3, mask=any_mask(1, 5)),
-)
+hidden("a mask for each head", attention_case(2, 3, 3, 3, 3, mask=any_mask(1, 3, 3, 3)))
+hidden("one table, fewer axes than the scores", attention_case(3, 2, 3, 4, 2, mask=any_mask(3, 4)))
+hidden("one row of a mask for every query", attention_case(4, 5, 3, mask=any_mask(1, 5)))
 hidden(
     "padding of sentences of different lengths",
-    attention_case(3, 2, query_len=4, key_len=4, head_dim=4, mask=padding([4, 2, 1], 4)),
+    attention_case(3, 2, 4, 4, 4, mask=padding([4, 2, 1], 4)),
 )
 hidden(
     "a sentence of nothing but padding beside another",
-    attention_case(2, 2, query_len=3, key_len=4, head_dim=2, mask=padding([3, 0], 4)),
+    attention_case(2, 2, 3, 4, 2, mask=padding([3, 0], 4)),
     weight=2,
 )
 hidden(
     "gradients of a decoder whose padding comes first",
-    attention_case(2, 1, query_len=4, key_len=4, head_dim=3, mask=decoder_padded_first([3, 2], 4)),
+    attention_case(2, 1, 4, 4, 3, mask=decoder_padded_first([3, 2], 4)),
     probe=gradients,
     weight=2,
 )
-hidden(
-    "gradients without a mask",
-    attention_case(2, query_len=3, key_len=4, head_dim=3),
-    probe=gradients,
-)
+hidden("gradients without a mask", attention_case(2, 3, 4, 3), probe=gradients)
 hidden(
     "gradients in bfloat16 beside an empty row",
-    attention_case(
-        query_len=2,
-        key_len=3,
-        head_dim=2,
-        mask=with_an_empty_row(2, 3),
-        dtype=torch.bfloat16,
-    ),
+    attention_case(2, 3, 2, mask=with_an_empty_row(2, 3), dtype=torch.bfloat16),
     probe=gradients,
 )
 hidden(
@@ -343,178 +250,168 @@ hidden("rows whose scores lie far apart", rows_far_apart)
 hidden("scores below any everyday number", far_below_zero, weight=2)
 hidden(
     "float32 in, float32 out",
-    attention_case(2, 2, query_len=3, key_len=3, head_dim=4, mask=causal(3), dtype=torch.float32),
+    attention_case(2, 2, 3, 3, 4, mask=causal_mask(3), dtype=torch.float32),
 )
 hidden(
     "float16 in, float16 out",
-    attention_case(2, 2, query_len=3, key_len=3, head_dim=4, mask=causal(3), dtype=torch.float16),
+    attention_case(2, 2, 3, 3, 4, mask=causal_mask(3), dtype=torch.float16),
 )
 hidden(
     "bfloat16, with a query that may attend to nothing",
-    attention_case(
-        2,
-        query_len=3,
-        key_len=4,
-        head_dim=4,
-        mask=with_an_empty_row(3, 4),
-        dtype=torch.bfloat16,
-    ),
+    attention_case(2, 3, 4, 4, mask=with_an_empty_row(3, 4), dtype=torch.bfloat16),
 )
 hidden(
     "tensors that do not lie side by side",
-    attention_case(2, 2, query_len=3, key_len=3, head_dim=4, mask=any_mask(2, 1, 3, 3)),
+    attention_case(2, 2, 3, 3, 4, mask=any_mask(2, 1, 3, 3)),
     probe=returned_for_views,
 )
 hidden(
     "arguments of a whole batch stay as they were",
-    attention_case(2, 2, query_len=3, key_len=3, head_dim=2, mask=any_mask(2, 1, 3, 3)),
+    attention_case(2, 2, 3, 3, 2, mask=any_mask(2, 1, 3, 3)),
     probe=arguments_after,
 )
 
 
-@wrong(
+wrong(
     "True marks what is masked",
     hint="You bar what is allowed and allow what is barred. What does True mean in this course?",
+    mask=of_mask(torch.logical_not),
 )
-def upside_down(query, key, value, mask=None):
-    return reference.masked_attention(query, key, value, None if mask is None else ~mask)
 
 
 wrong(
     "the weights are masked",
     hint="The mask comes too late. The weights that are left no longer sum to 1, and what was barred"
     " still counts in the softmax that made them. Where do scores become weights?",
-)(attention_with(after_the_softmax))
+)(attention_with(lambda scores, mask: scores.softmax(-1) * mask))
 
 
 wrong(
     "a masked score is 0",
     hint="A score of 0 is a score like any other: what is its exponential? Which score has an"
     " exponential of 0?",
-)(attention_with(times_the_scores))
+)(attention_with(lambda scores, mask: (scores * mask).softmax(-1)))
 
 
 wrong(
     "True and False can be added to scores",
     hint="Adding True raises a score by 1, and adding False leaves it. What should be added where a"
     " key is barred?",
-)(attention_with(is_added))
+)(attention_with(lambda scores, mask: (scores + mask).softmax(-1)))
 
 
 wrong(
     "-inf is all that is needed",
     hint="What is the softmax of a row in which every score is -inf? Divide 0 by 0 to find out.",
-)(attention_filled(-math.inf))
-
-
-wrong(
-    "nan_to_num on the weights mends all, where -inf was added",
-    hint="You sweep nan out of the result, but the way back still goes through the softmax that made"
-    " it. Can you keep nan from arising?",
-)(attention_with(added_and_swept))
+)(attention_with(filled(-math.inf)))
 
 
 @wrong(
+    "nan_to_num on the weights mends all, where -inf was added",
+    hint="You sweep nan out of the result, but the way back still goes through the softmax that made"
+    " it. Can you keep nan from arising?",
+)
+@attention_with
+def added_and_swept(scores, mask):
+    bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -math.inf)
+    return (scores + bias).softmax(-1).nan_to_num(0.0)
+
+
+wrong(
     "nan_to_num on the output mends all",
     hint="The output is clean, but the weights that made it were nan, and the gradient of the values"
     " is a product with them.",
-)
-def output_swept(query, key, value, mask=None):
-    mask = torch.tensor(True) if mask is None else mask
-    weights = torch.softmax(scores_of(query, key).masked_fill(~mask, -math.inf), dim=-1)
-    return (weights @ value).nan_to_num(0.0), weights.nan_to_num(0.0)
+)(of_result(each(torch.nan_to_num))(attention_with(filled(-math.inf))))
 
 
 wrong(
     "-1e9 is as good as -inf",
     hint="How far does float16 reach? Could a score lie below -1e9 itself? And what does a softmax"
     " make of a row in which all scores are the same?",
-)(attention_filled(-1e9))
+)(attention_with(filled(-1e9)))
 
 
 wrong(
     "a score lowered by 1e9 is a score of -inf",
     hint="If all scores of a row are lowered by the same number, what does the softmax make of them?"
     " And how far does float16 reach?",
-)(attention_with(lowered))
+)(attention_with(lambda scores, mask: (scores - (~mask).to(scores.dtype) * 1e9).softmax(-1)))
 
 
 wrong(
     "what every dtype holds is what float32 holds",
     hint="Your lowest number is that of one dtype. Which dtype do the scores have?",
-)(attention_filled(torch.finfo(torch.float32).min, zeroed=True))
+)(attention_with(filled(torch.finfo(torch.float32).min, zeroed=True)))
 
 
 @wrong(
     "zeros in the returned weights are enough",
     hint="The weights that you return are right. Are they the ones that made the output?",
 )
-def weights_zeroed_too_late(query, key, value, mask=None):
+def zeroed_too_late(query, key, value, mask=None):
     if mask is None:
-        return reference.masked_attention(query, key, value)
-    weights = torch.softmax(
-        scores_of(query, key).masked_fill(~mask, torch.finfo(query.dtype).min), dim=-1
-    )
-    return weights @ value, weights.masked_fill(~mask, 0)
+        return masked_attention(query, key, value)
+    output, weights = attention_with(filled())(query, key, value, mask)
+    return output, weights.masked_fill(~mask, 0)
 
 
 wrong(
     "-1e4 fits every dtype",
     hint="Could scores lie below your stand-in? And what does a softmax make of a row in which all of"
     " them are the same?",
-)(attention_filled(-1e4))
+)(attention_with(filled(-1e4)))
 
 
 wrong(
     "-1e4, and zeros behind it, hold for all scores",
     hint="Scores may be of any size. What if those that are allowed lie below the number that stands"
     " for -inf?",
-)(attention_filled(-1e4, zeroed=True))
+)(attention_with(filled(-1e4, zeroed=True)))
 
 
 wrong(
     "-1e9, and zeros behind it, hold for all dtypes",
     hint="Does the number that stands for -inf fit into float16? And what if the scores that are"
     " allowed lie below it?",
-)(attention_filled(-1e9, zeroed=True))
+)(attention_with(filled(-1e9, zeroed=True)))
 
 
 wrong(
     "the lowest number alone gives nothing to an empty row",
     hint="If all scores of a row are equally low, what does the softmax make of them? A query that may"
     " attend to nothing should get nothing.",
-)(
-    lambda query, key, value, mask=None: attention_filled(torch.finfo(query.dtype).min)(
-        query, key, value, mask
-    )
-)
+)(attention_with(filled()))
 
 
 wrong(
     "what is left can be divided by its sum",
     hint="You divide by the sum of what the mask has left. When is that sum 0, and what should happen"
     " then?",
-)(attention_with(renormalised))
+)(attention_with(renormalised(lambda total: total)))
 
 
 wrong(
     "a small epsilon makes the division safe",
     hint="Your weights are divided by a little too much, and in float16 your epsilon is 0. When is the"
     " sum 0, and what should happen then?",
-)(attention_with(renormalised_with_epsilon))
+)(attention_with(renormalised(lambda total: total + 1e-9)))
 
 
 wrong(
     "weights that rounded to 0 can be scaled up again",
     hint="What if a masked key has by far the largest score? Look at the weights of the others before"
     " you divide.",
-)(attention_with(renormalised_too_late))
+)(attention_with(renormalised(lambda total: total.clamp(min=torch.finfo(total.dtype).tiny))))
 
 
-wrong(
+@wrong(
     "the softmax runs over the queries",
     hint="Take one query: over which axis do its weights have to sum to 1?",
-)(attention_with(over_the_queries))
+)
+@attention_with
+def over_the_queries(scores, mask):
+    weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-2)
+    return weights.masked_fill(~mask, 0)
 
 
 @wrong(
@@ -522,11 +419,9 @@ wrong(
     hint="You mask queries, and only behind the average. Which keys took part in it?",
 )
 def output_masked(query, key, value, mask=None):
-    weights = torch.softmax(scores_of(query, key), dim=-1)
+    weights = scores_of(query, key).softmax(-1)
     output = weights @ value
-    if mask is not None:
-        output = output * mask.any(dim=-1, keepdim=True)
-    return output, weights
+    return output if mask is None else output * mask.any(dim=-1, keepdim=True), weights
 
 
 @wrong(
@@ -534,32 +429,22 @@ def output_masked(query, key, value, mask=None):
     hint="The output is right. Which weights made it, and which do you return?",
 )
 def values_masked(query, key, value, mask=None):
-    output, weights = reference.masked_attention(query, key, value)
-    return (
-        (output, weights)
-        if mask is None
-        else (reference.masked_attention(query, key, value, mask)[0], weights)
-    )
+    answer = masked_attention(query, key, value)
+    return answer if mask is None else (masked_attention(query, key, value, mask)[0], answer[1])
 
 
-@wrong(
+wrong(
     "rows of the mask are keys",
     hint="Rows are queries, columns are keys. Does your mask meet the scores as it is?",
+    mask=of_mask(lambda mask: mask.mT),
 )
-def turned(query, key, value, mask=None):
-    return reference.masked_attention(
-        query, key, value, mask if mask is None or mask.ndim < 2 else mask.mT
-    )
 
 
-@wrong(
+wrong(
     "one sentence's mask serves the batch",
     hint="Each sentence has a mask of its own. Does yours reach all of them?",
+    mask=of_mask(lambda mask: mask[:1] if mask.ndim > 2 else mask),
 )
-def of_the_first_sentence(query, key, value, mask=None):
-    return reference.masked_attention(
-        query, key, value, mask[:1] if mask is not None and mask.ndim > 2 else mask
-    )
 
 
 @wrong(
@@ -567,16 +452,11 @@ def of_the_first_sentence(query, key, value, mask=None):
     hint="What does your function do with the mask that it is given when nobody gives one?",
 )
 def always_there(query, key, value, mask=None):
-    weights = torch.softmax(
-        scores_of(query, key).masked_fill(~mask, torch.finfo(query.dtype).min), dim=-1
-    )
-    weights = weights.masked_fill(~mask, 0)
+    weights = filled(zeroed=True)(scores_of(query, key), mask)
     return weights @ value, weights
 
 
-@wrong("the mask can wait", hint="These are the weights without any mask.")
-def ignored(query, key, value, mask=None):
-    return reference.masked_attention(query, key, value)
+wrong("the mask can wait", hint="These are the weights without any mask.", mask=None)
 
 
 @wrong(
@@ -585,10 +465,9 @@ def ignored(query, key, value, mask=None):
     " where it reads.",
 )
 def turned_round_in_place(query, key, value, mask=None):
-    if mask is None:
-        return reference.masked_attention(query, key, value)
-    barred = mask.logical_not_()
-    return reference.masked_attention(query, key, value, ~barred)
+    if mask is not None:
+        mask = ~mask.logical_not_()
+    return masked_attention(query, key, value, mask)
 
 
 @wrong(
@@ -599,34 +478,30 @@ def turned_round_in_place(query, key, value, mask=None):
 def query_scaled_in_place(query, key, value, mask=None):
     with torch.no_grad():
         query /= math.sqrt(query.shape[-1])
-    return reference.masked_attention(query * math.sqrt(query.shape[-1]), key, value, mask)
+    return masked_attention(query * math.sqrt(query.shape[-1]), key, value, mask)
 
 
-@wrong(
-    "float32 is always welcome",
+checks.usual(
+    "in float32",
+    belief="float32 is always welcome",
     hint="Working in a wider dtype is fine. In which one does the caller expect the result?",
 )
-def left_in_float32(query, key, value, mask=None):
-    return reference.masked_attention(query.float(), key.float(), value.float(), mask)
 
 
-@wrong(
+wrong(
     "the dot products are the scores",
     hint="The weights are sharper than they should be. What happens to the dot products before the"
     " softmax?",
+    query=lambda query: query * math.sqrt(query.shape[-1]),
 )
-def unscaled(query, key, value, mask=None):
-    return reference.masked_attention(query * math.sqrt(query.shape[-1]), key, value, mask)
 
 
-@wrong(
+wrong(
     "returned weights are only to be looked at",
     hint="The numbers are right, but somewhere the weights lose their history, and no gradient finds"
     " its way back.",
+    then=lambda results: (results[0], results[1].detach()),
 )
-def cut_off_from_the_graph(query, key, value, mask=None):
-    output, weights = reference.masked_attention(query, key, value, mask)
-    return output, weights.detach()
 
 
 @right
@@ -639,24 +514,51 @@ def attention_by_where(query, key, value, mask=None):
     return weights @ value, weights
 
 
-right(attention_with(by_a_finite_bias))
+@right
+@attention_with
+def by_a_finite_bias(scores, mask):
+    barred = (~mask).to(scores.dtype)
+    weights = torch.softmax(scores + barred * torch.finfo(scores.dtype).min / 2, dim=-1)
+    return weights * mask
 
 
-right(attention_with(by_renormalising))
+@right
+@attention_with
+def by_renormalising(scores, mask):
+    largest = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).amax(dim=-1, keepdim=True)
+    weights = (scores - largest).clamp(max=0).exp() * mask
+    total = weights.sum(dim=-1, keepdim=True)
+    return weights / torch.where(total > 0, total, 1)
+
+
+@right
+@attention_with
+def filled_and_swept(scores, mask):
+    """The fill's own gradient is 0 at every masked score, so that it stops the nan of the
+    softmax.
+    """
+    return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(0.0)
+
+
+def opened_where_empty(scores, mask):
+    """Open rows without a permission before the softmax and close them after it."""
+    empty = ~mask.any(dim=-1, keepdim=True)
+    weights = scores.masked_fill(~(mask | empty), -math.inf).softmax(-1)
+    return weights.masked_fill(empty, 0)
 
 
 right(attention_with(opened_where_empty))
 
 
-right(attention_with(filled_and_swept))
-
-
-right(attention_with(in_float32_inside))
+@right
+@attention_with
+def in_float32_inside(scores, mask):
+    return opened_where_empty(scores.float(), mask).to(scores.dtype)
 
 
 @right
 def attention_in_float32_throughout(query, key, value, mask=None):
-    answers = reference.masked_attention(query.float(), key.float(), value.float(), mask)
+    answers = masked_attention(query.float(), key.float(), value.float(), mask)
     return tuple(each.to(query.dtype) for each in answers)
 
 
@@ -664,7 +566,7 @@ def attention_in_float32_throughout(query, key, value, mask=None):
 def attention_by_the_fused_kernel(query, key, value, mask=None):
     if mask is not None:
         mask = mask.expand(*query.shape[:-1], key.shape[-2])
-    _, weights = reference.masked_attention(query, key, value, mask)
+    _, weights = masked_attention(query, key, value, mask)
     return (
         torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask),
         weights,

@@ -12,9 +12,9 @@ from autograder.checks.ch06_masking import (
 )
 from autograder.shared.laws import hides_padding
 from autograder.shared.probes import arguments_after, returned_for_views
-from solutions import ch06_masking as reference
+from solutions.ch06_masking import padding_mask
 
-checks = Checks(reference.padding_mask, laws=(hides_padding,))
+checks = Checks(padding_mask, laws=(hides_padding,))
 shown, hidden, wrong, right = checks.words
 
 shown("a word may be attended to, padding may not", sentences([3, 1], 3), weight=2)
@@ -31,21 +31,19 @@ hidden("ids that do not lie side by side", sentences([5, 3, 1], 5), probe=return
 hidden("a batch of token ids stays as it was", sentences([4, 2, 3], 5), probe=arguments_after)
 
 
-@wrong(
-    "True marks what is masked",
+checks.usual(
+    "inverted",
+    belief="True marks what is masked",
     hint="Your mask is upside down. What does True mean here, for a word and for padding?",
 )
-def upside_down(token_ids, pad_id=0):
-    return ~reference.padding_mask(token_ids, pad_id)
 
 
-@wrong(
+wrong(
     "padding always has the id 0",
     hint="Which id fills up? Look at the second parameter, and at what 0 stands for when padding has"
     " another id.",
+    pad_id=0,
 )
-def always_0(token_ids, pad_id=0):
-    return reference.padding_mask(token_ids)
 
 
 @wrong(
@@ -56,55 +54,49 @@ def above(token_ids, pad_id=0):
     return (token_ids > pad_id)[:, None, None, :]
 
 
-@wrong(
+wrong(
     "a mask has the shape of the ids",
     hint="This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of their"
     " axes does yours have, and where do those that are missing belong?",
+    then=lambda mask: mask[:, 0, 0],
 )
-def without_axes(token_ids, pad_id=0):
-    return token_ids != pad_id
 
 
-@wrong(
+wrong(
     "one axis for all heads and queries is enough",
     hint="Count the axes of the scores from the right: which one would the batch of your mask meet?",
+    then=lambda mask: mask[:, 0],
 )
-def with_one_axis(token_ids, pad_id=0):
-    return (token_ids != pad_id)[:, None, :]
 
 
-@wrong(
-    "the queries are masked",
+checks.usual(
+    "transposed",
+    belief="the queries are masked",
     hint="Rows are queries, columns are keys. Which of them must not be padding, for the others' sake?",
 )
-def of_queries(token_ids, pad_id=0):
-    return (token_ids != pad_id)[:, None, :, None]
 
 
-@wrong(
+wrong(
     "every query needs a copy",
     hint="The mask is the same for every query. What does an axis of length 1 do when it meets a"
     " longer one?",
+    then=lambda mask: mask.repeat(1, 1, mask.shape[-1], 1),
 )
-def for_every_query(token_ids, pad_id=0):
-    return reference.padding_mask(token_ids, pad_id).repeat(1, 1, token_ids.shape[1], 1)
 
 
-@wrong(
+wrong(
     "a mask is what is added to the scores",
     hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+    then=additive,
 )
-def padding_additive(token_ids, pad_id=0):
-    return additive(reference.padding_mask(token_ids, pad_id))
 
 
-@wrong(
+wrong(
     "ones and zeros are as good as True and False",
     hint="Your numbers say the right thing in the wrong type: `~` does to an integer 1 something else"
     " than to True.",
+    then=torch.Tensor.int,
 )
-def of_ones(token_ids, pad_id=0):
-    return reference.padding_mask(token_ids, pad_id).int()
 
 
 @wrong(
@@ -117,20 +109,18 @@ def by_length(token_ids, pad_id=0):
     return (torch.arange(token_ids.shape[1]) < lengths[:, None])[:, None, None]
 
 
-@wrong(
+wrong(
     "behind padding there are no words",
     hint="What comes behind the first padding in your mask? Padding may stand in front of words, too.",
+    then=lambda mask: mask.cumprod(dim=-1).bool(),
 )
-def ends_the_sentence(token_ids, pad_id=0):
-    return (token_ids != pad_id).cumprod(dim=1).bool()[:, None, None]
 
 
-@wrong(
+wrong(
     "one sentence speaks for the batch",
     hint="Each sentence has padding of its own. What is the first axis of your result?",
+    token_ids=lambda token_ids: token_ids[:1],
 )
-def of_the_first_sentence(token_ids, pad_id=0):
-    return reference.padding_mask(token_ids[:1], pad_id)
 
 
 @wrong(
