@@ -8,7 +8,7 @@ import pytest
 
 from book.palette import ROLES, colours
 from book.widgets.scripts import names
-from solutions.translator.corpus import generate as corpus
+from solutions.translator import corpus
 
 PAGES = {
     "lookup": "ch01_embeddings",
