@@ -19,7 +19,26 @@ def queries_and_keys(rng, *batch, query_len, key_len, d_k, scale=1.0, dtype=np.f
     }
 
 
-checks = Checks(reference.attention_scores)
+def products(query, key):
+    return query @ key.swapaxes(-2, -1)
+
+
+def scores_with(compared=products, scale=lambda query, key: math.sqrt(query.shape[-1])):
+    """Make an `attention_scores` from rules for what compares queries and keys and for the scale
+    that divides.
+    """
+
+    def attention_scores(query, key):
+        return compared(query, key) / scale(query, key)
+
+    return attention_scores
+
+
+def of_length_one(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+checks = Checks(reference.attention_scores, family=scores_with)
 shown, hidden, wrong, right = checks.words
 
 shown("two queries against two keys", queries_and_keys(query_len=2, key_len=2, d_k=3), weight=2)
@@ -45,82 +64,73 @@ hidden(
 )
 
 
-@wrong(
+unscaled = wrong(
     "the dot products are the scores",
     hint="These are the dot products themselves. What does the formula do with them before the"
     " softmax?",
+    scale=lambda query, key: 1,
 )
-def unscaled(query, key):
-    return query @ key.swapaxes(-2, -1)
 
 
-@wrong(
+over_d_k = wrong(
     "the scale is d_k",
     hint="The size is off by a factor that depends on d_k. By which power of d_k does the spread of a"
     " dot product grow?",
+    scale=lambda query, key: query.shape[-1],
 )
-def over_d_k(query, key):
-    return query @ key.swapaxes(-2, -1) / query.shape[-1]
 
 
-@wrong(
+over_key_len = wrong(
     "the scale belongs to the number of keys",
     hint="Your scale depends on how many keys there are. Over which axis does a dot product sum?",
+    scale=lambda query, key: math.sqrt(key.shape[-2]),
 )
-def over_key_len(query, key):
-    return query @ key.swapaxes(-2, -1) / math.sqrt(key.shape[-2])
 
 
-@wrong(
+wrong(
     "d_k is the length of the first axis",
     hint="Your scale follows the first axis of the query. Over which axis does a dot product sum?",
+    scale=lambda query, key: math.sqrt(query.shape[0]),
 )
-def over_first_axis(query, key):
-    return query @ key.swapaxes(-2, -1) / math.sqrt(query.shape[0])
 
 
-@wrong(
+wrong(
     "a matrix product of queries and keys compares them as they are",
     hint="A matrix product sums over the last axis of its first factor and the last but one of its"
     " second. Which axes of queries and keys should meet?",
+    compared=np.matmul,
 )
-def without_transpose(query, key):
-    return query @ key / math.sqrt(query.shape[-1])
 
 
-@wrong(
+wrong(
     "the scale multiplies",
     hint="The scores grow with d_k faster than the dot products do. Is the scale meant to make them"
     " larger or smaller?",
+    scale=lambda query, key: 1 / math.sqrt(query.shape[-1]),
 )
-def multiplied(query, key):
-    return query @ key.swapaxes(-2, -1) * math.sqrt(query.shape[-1])
 
 
-@wrong(
-    "rows are keys",
+checks.usual(
+    "transposed",
+    belief="rows are keys",
     hint="The numbers are right but lie on their side: rows are queries, columns are keys.",
 )
-def keys_by_queries(query, key):
-    return key @ query.swapaxes(-2, -1) / math.sqrt(query.shape[-1])
 
 
-@wrong(
+with_all_axes_reversed = wrong(
     ".T swaps the last two axes",
     hint="Which axes of the keys change places in your function when there are more than two, and"
     " which should?",
+    compared=lambda query, key: query @ key.T,
 )
-def with_all_axes_reversed(query, key):
-    return query @ key.T / math.sqrt(query.shape[-1])
 
 
-@wrong(
+in_float64 = wrong(
     "np.sqrt keeps float32",
     hint="Somewhere a float64 enters. Look at the dtype of all that meets query and key on the way,"
     " single numbers included.",
+    scale=lambda query, key: np.sqrt(query.shape[-1]),
 )
-def in_float64(query, key):
-    return query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
 
 
 @wrong(
@@ -130,18 +140,17 @@ def in_float64(query, key):
 )
 def scaled_in_place(query, key):
     query /= math.sqrt(query.shape[-1])
-    return query @ key.swapaxes(-2, -1)
+    return products(query, key)
 
 
-@wrong(
+wrong(
     "scores are cosines",
     hint="All your scores lie between -1 and 1, however long the vectors are. Does the formula divide"
     " by the lengths of the vectors?",
+    query=of_length_one,
+    key=of_length_one,
+    scale=lambda query, key: 1,
 )
-def of_unit_vectors(query, key):
-    query = query / np.linalg.norm(query, axis=-1, keepdims=True)
-    key = key / np.linalg.norm(key, axis=-1, keepdims=True)
-    return query @ key.swapaxes(-2, -1)
 
 
 @right

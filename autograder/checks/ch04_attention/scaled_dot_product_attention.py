@@ -7,6 +7,7 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
+from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch04_attention import halves, normal
 from autograder.checks.ch04_attention.attention_scores import (
     in_float64,
@@ -39,7 +40,7 @@ def one_query_that_prefers_a_key(rng):
     for everybody are right.
     """
     while True:
-        drawn = queries_keys_values(query_len=1, key_len=2, d_k=2, d_v=2)(rng)
+        drawn = queries_keys_values(rng, query_len=1, key_len=2, d_k=2, d_v=2)
         if abs(drawn["query"] @ (drawn["key"][0] - drawn["key"][1])).item() > 0.2:
             return drawn
 
@@ -93,6 +94,7 @@ def attention_with(
 checks = Checks(
     reference.scaled_dot_product_attention,
     laws=(partial(sums_to_one, of="weights"), between_the_values),
+    family=attention_with,
     returns=("output", "weights"),
     shortcuts=(
         "scaled_dot_product_attention",
@@ -140,18 +142,22 @@ hidden(
 wrong(
     "the softmax runs over the queries",
     hint="Take one query: over which axis do its weights have to sum to 1?",
-)(attention_with(weights_of=lambda scores: reference.softmax(scores, axis=-2)))
+    weights_of=lambda scores: reference.softmax(scores, axis=-2),
+)
 
 
 wrong(
     "the dot products are the scores",
     hint="The weights are sharper than they should be. What happens to the dot products before the"
     " softmax?",
-)(attention_with(unscaled))
+    scores_of=unscaled,
+)
 
 
-wrong("the scale is d_k", hint="The weights are too even. Which power of d_k does the scale take?")(
-    attention_with(over_d_k)
+wrong(
+    "the scale is d_k",
+    hint="The weights are too even. Which power of d_k does the scale take?",
+    scores_of=over_d_k,
 )
 
 
@@ -167,33 +173,38 @@ def scaled_by_the_values(query, key, value):
 wrong(
     "the scale is sqrt(key_len)",
     hint="Your scale follows the number of keys. Over which axis does a dot product sum?",
-)(attention_with(over_key_len))
+    scores_of=over_key_len,
+)
 
 
 wrong(
     "np.sqrt keeps float32",
     hint="Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way,"
     " single numbers included.",
-)(attention_with(in_float64))
+    scores_of=in_float64,
+)
 
 
 wrong(
     ".T swaps the last two axes",
     hint="Which axes of the keys change places in your function when there are more than two, and"
     " which should?",
-)(attention_with(with_all_axes_reversed))
+    scores_of=with_all_axes_reversed,
+)
 
 
 wrong(
     "all weights together sum to 1",
     hint="Each query has an average of its own: over how much do your weights sum to 1?",
-)(attention_with(weights_of=over_everything))
+    weights_of=over_everything,
+)
 
 
 wrong(
     "exp of the raw scores is good enough",
     hint="Does your softmax hold for scores around 1000, and for scores around -1000?",
-)(attention_with(weights_of=naive))
+    weights_of=naive,
+)
 
 
 checks.usual(
@@ -216,7 +227,8 @@ wrong(
     "weights are transposed before they meet the values",
     hint="The weights are right. Which of their axes belongs to the values: that of the queries or"
     " that of the keys?",
-)(attention_with(averaged=lambda weights, key, value: weights.swapaxes(-2, -1) @ value))
+    averaged=lambda weights, key, value: weights.swapaxes(-2, -1) @ value,
+)
 
 
 @wrong(
@@ -231,13 +243,15 @@ def scaled_after_softmax(query, key, value):
 wrong(
     "no softmax is needed",
     hint="These weights can be negative. Which step turns scores into weights?",
-)(attention_with(weights_of=lambda scores: scores))
+    weights_of=lambda scores: scores,
+)
 
 
 wrong(
     "the keys are averaged",
     hint="The weights are right, but the output averages the wrong vectors.",
-)(attention_with(averaged=lambda weights, key, value: weights @ key))
+    averaged=lambda weights, key, value: weights @ key,
+)
 
 
 @right
@@ -261,16 +275,13 @@ def by_loops(query, key, value):
 
 
 @right
+@with_tensors
 def by_torch(query, key, value):
     import torch
 
-    query, key, value = (torch.from_numpy(array.copy()) for array in (query, key, value))
+    attend = torch.nn.functional.scaled_dot_product_attention
     identity = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], key.shape[-2])
-    weights = torch.nn.functional.scaled_dot_product_attention(query, key, identity)
-    return (
-        torch.nn.functional.scaled_dot_product_attention(query, key, value).numpy(),
-        weights.numpy(),
-    )
+    return attend(query, key, value), attend(query, key, identity)
 
 
 @right

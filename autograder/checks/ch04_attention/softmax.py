@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from autograder.authoring.checks import Checks
+from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch04_attention import normal
 from autograder.shared.laws import exactly_one, sums_to_one, zero_where_minus_infinity
 from autograder.shared.probes import arguments_after
@@ -48,6 +49,24 @@ def batch_with_minus_infinity(rng):
     return {"scores": scores}
 
 
+def largest(scores, axis):
+    return scores.max(axis=axis, keepdims=True)
+
+
+def sum_along(exponentials, axis):
+    return exponentials.sum(axis=axis, keepdims=True)
+
+
+def softmax_with(shift=largest, total=sum_along):
+    """Make a softmax from rules for what is taken off the scores and for what divides."""
+
+    def softmax(scores, axis=-1):
+        exponentials = np.exp(scores - shift(scores, axis))
+        return exponentials / total(exponentials, axis)
+
+    return softmax
+
+
 checks = Checks(
     reference.softmax,
     laws=(sums_to_one, zero_where_minus_infinity),
@@ -61,6 +80,7 @@ checks = Checks(
         "gumbel_softmax",
         "_softmax",
     ),
+    family=softmax_with,
 )
 shown, hidden, wrong, right = checks.words
 
@@ -94,79 +114,66 @@ hidden(
 )
 
 
-@wrong(
+naive = wrong(
     "exp of the raw scores is good enough",
     hint="How large may a number be before its exponential no longer fits a float? What could you take"
     " away from every score of a slice without changing the fraction?",
+    shift=lambda scores, axis: 0,
 )
-def naive(scores, axis=-1):
-    exponentials = np.exp(scores)
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@wrong(
+shifted_by_the_mean = wrong(
     "taking off the mean makes exp safe",
     hint="What is the largest number that your exp can meet? Think of a score far above all others of"
     " its row, and of one that is -inf.",
+    shift=lambda scores, axis: scores.mean(axis=axis, keepdims=True),
 )
-def shifted_by_the_mean(scores, axis=-1):
-    exponentials = np.exp(scores - scores.mean(axis=axis, keepdims=True))
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@wrong(
+wrong(
     "a very negative number is as good as -inf",
     hint="Scores may be of any size. What if those beside a score of -inf lie further below zero than"
     " the number that stands for it?",
+    scores=lambda scores: np.where(np.isneginf(scores), scores.dtype.type(-1e9), scores),
 )
-def with_a_stand_in(scores, axis=-1):
-    return reference.softmax(np.where(np.isneginf(scores), scores.dtype.type(-1e9), scores), axis)
 
 
-@wrong(
+wrong(
     "the axis is always the last one",
     hint="Along which axis do your weights sum to 1, and which one was asked for?",
+    axis=-1,
 )
-def ignoring_axis(scores, axis=-1):
-    return reference.softmax(scores, axis=-1)
 
 
-@wrong(
+wrong(
     "one maximum serves the whole array",
     hint="Look at a row whose scores are far below the largest of the whole array: what does exp make"
     " of it, and what is left to divide by?",
+    shift=lambda scores, axis: scores.max(),
 )
-def global_maximum(scores, axis=-1):
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@wrong(
+wrong(
     "a small epsilon in the denominator does no harm",
     hint="Is there something in the denominator that the formula does not have? Can that sum be 0 at"
     " all?",
+    total=lambda exponentials, axis: sum_along(exponentials, axis) + 1e-9,
 )
-def with_epsilon(scores, axis=-1):
-    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
 
 
-@wrong(
+over_everything = wrong(
     "all numbers of the array share one sum",
     hint="Each slice along the axis is a softmax of its own: over how much do your weights sum to 1?",
+    shift=lambda scores, axis: scores.max(),
+    total=lambda exponentials, axis: exponentials.sum(),
 )
-def over_everything(scores, axis=-1):
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
 
 
-@wrong(
+wrong(
     "a sum over an axis still lines up with the array",
     hint="What shape does the sum have, and along which axis is it stretched when you divide by it?",
+    total=lambda exponentials, axis: exponentials.sum(axis=axis),
 )
-def without_keepdims(scores, axis=-1):
-    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return exponentials / exponentials.sum(axis=axis)
 
 
 @wrong(
@@ -193,8 +200,8 @@ def without_exponential(scores, axis=-1):
 
 @right
 def by_logarithm(scores, axis=-1):
-    largest = scores.max(axis=axis, keepdims=True)
-    return np.exp(scores - largest - np.log(np.exp(scores - largest).sum(axis=axis, keepdims=True)))
+    below = scores - largest(scores, axis)
+    return np.exp(below - np.log(np.exp(below).sum(axis=axis, keepdims=True)))
 
 
 @right
@@ -207,14 +214,11 @@ def by_loops(scores, axis=-1):
 
 
 @right
+@with_tensors
 def by_torch(scores, axis=-1):
-    import torch
-
-    return torch.softmax(torch.from_numpy(scores.copy()), dim=axis).numpy()
+    return scores.softmax(dim=axis)
 
 
 @right
 def in_longdouble(scores, axis=-1):
-    wide = scores.astype(np.longdouble)
-    exponentials = np.exp(wide - wide.max(axis=axis, keepdims=True))
-    return (exponentials / exponentials.sum(axis=axis, keepdims=True)).astype(scores.dtype)
+    return softmax_with()(scores.astype(np.longdouble), axis).astype(scores.dtype)

@@ -4,6 +4,7 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
+from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch04_attention import normal
 from autograder.shared.laws import sums_to_zero
 from autograder.shared.probes import arguments_after
@@ -35,8 +36,22 @@ def in_float16(rng):
     }
 
 
+def backward_with(
+    mean=lambda weights, grad_weights: (weights * grad_weights).sum(axis=-1, keepdims=True),
+):
+    """Make a `softmax_backward` from a rule for the mean that is taken off each gradient."""
+
+    def softmax_backward(weights, grad_weights):
+        return weights * (grad_weights - mean(weights, grad_weights))
+
+    return softmax_backward
+
+
 checks = Checks(
-    reference.softmax_backward, laws=(sums_to_zero,), shortcuts=("_softmax_backward_data",)
+    reference.softmax_backward,
+    laws=(sums_to_zero,),
+    shortcuts=("_softmax_backward_data",),
+    family=backward_with,
 )
 shown, hidden, wrong, right = checks.words
 
@@ -55,13 +70,12 @@ hidden("five axes, some of them of length 1", weights_and_gradient(2, 1, 2, 1, 3
 hidden("float16 in, float16 out", in_float16)
 
 
-@wrong(
+wrong(
     "a weight depends on its own score alone",
     hint="Each weight depends on every score of its row, because the weights share one sum. Where do"
     " the other terms of the formula enter?",
+    mean=lambda weights, grad_weights: weights * grad_weights,
 )
-def diagonal_only(weights, grad_weights):
-    return weights * (1 - weights) * grad_weights
 
 
 @wrong(
@@ -72,55 +86,49 @@ def without_weights(weights, grad_weights):
     return grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True)
 
 
-@wrong(
+wrong(
     "the softmax only multiplies",
     hint="Raising one score lowers all the other weights. Which term of the formula says that?",
+    mean=lambda weights, grad_weights: 0,
 )
-def as_if_linear(weights, grad_weights):
-    return weights * grad_weights
 
 
-@wrong(
+wrong(
     "the plain mean of the gradient is taken off",
     hint="What is taken off each gradient is an average, but not one in which all keys count the same.",
+    mean=lambda weights, grad_weights: grad_weights.mean(axis=-1, keepdims=True),
 )
-def with_plain_mean(weights, grad_weights):
-    return weights * (grad_weights - grad_weights.mean(axis=-1, keepdims=True))
 
 
-@wrong(
+wrong(
     "the plain sum of the gradient is taken off",
     hint="In the sum over i, what stands beside the gradient of each weight?",
+    mean=lambda weights, grad_weights: grad_weights.sum(axis=-1, keepdims=True),
 )
-def with_plain_sum(weights, grad_weights):
-    return weights * (grad_weights - grad_weights.sum(axis=-1, keepdims=True))
 
 
-@wrong(
+wrong(
     "a sum over an axis still lines up with the array",
     hint="What shape does your sum have, and along which axis is it stretched when it meets the"
     " gradient?",
+    mean=lambda weights, grad_weights: (weights * grad_weights).sum(axis=-1),
 )
-def without_keepdims(weights, grad_weights):
-    return weights * (grad_weights - (weights * grad_weights).sum(axis=-1))
 
 
-@wrong(
+wrong(
     "one sum serves the whole array",
     hint="Each row is a softmax of its own: over which numbers does your sum run?",
+    mean=lambda weights, grad_weights: (weights * grad_weights).sum(),
 )
-def over_everything(weights, grad_weights):
-    return weights * (grad_weights - (weights * grad_weights).sum())
 
 
 @wrong(
     "the sum runs over the queries",
     hint="Along which axis was the softmax taken, and along which does your sum run?",
+    rule="mean",
 )
 def over_queries(weights, grad_weights):
-    return weights * (
-        grad_weights - (weights * grad_weights).sum(axis=max(-2, -weights.ndim), keepdims=True)
-    )
+    return (weights * grad_weights).sum(axis=max(-2, -weights.ndim), keepdims=True)
 
 
 checks.usual(
@@ -130,9 +138,11 @@ checks.usual(
 )
 
 
-@wrong("the argument holds scores", hint="What you are given has been through the softmax already.")
-def from_scores(weights, grad_weights):
-    return reference.softmax_backward(reference.softmax(weights), grad_weights)
+wrong(
+    "the argument holds scores",
+    hint="What you are given has been through the softmax already.",
+    weights=reference.softmax,
+)
 
 
 @wrong(
@@ -174,9 +184,8 @@ def by_loops(weights, grad_weights):
 
 
 @right
+@with_tensors
 def by_autograd(weights, grad_weights):
-    import torch
-
-    scores = torch.from_numpy(weights.copy()).log().requires_grad_()
-    torch.softmax(scores, dim=-1).backward(torch.from_numpy(grad_weights.copy()))
-    return scores.grad.numpy()
+    scores = weights.log().requires_grad_()
+    scores.softmax(dim=-1).backward(grad_weights)
+    return scores.grad
