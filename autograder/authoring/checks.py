@@ -73,7 +73,8 @@ class Checks:
             title: what a right answer does here, in the learner's words: "axis=0 makes the columns
                 sum to 1".
             inputs: `inputs(rng) -> dict` where inputs depend on each other.
-            probe: how the answer is observed.
+            probe: how the answer is observed: a function of `autograder.shared.probes`, whose
+                docstring says what it notes.
             weight: the case's share of its cell's points, relative to the other cases.
             laws: those of this case alone, instead of the exercise's.
             arguments: the inputs, in the order of the signature; plain, or described as `normal(3)`

@@ -42,6 +42,9 @@ def check_exercise(name):
     )
     failed |= run_tests(OF_AN_EXERCISE, *OF_A_CHAPTER, selected=selection(stem, name))
     print(f"{name}: {'see above' if failed else 'all is well'}, {time.monotonic() - started:.0f} s")
+    print(
+        "Looked at: format, checks, notebook, quizzes. Not at the page: make page, then make test."
+    )
     return failed
 
 

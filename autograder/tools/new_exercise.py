@@ -13,10 +13,11 @@ from autograder.tools.templates import CLASS_CELL, FUNCTION_CELL, PAGE_LINE, STA
 from autograder.whole_files import write_whole
 
 GAP = "FILL IN"
-QUOTED = " #\"'"  # what a gap is wrapped in
+QUOTED = " #%\"'"  # what a gap is wrapped in
 NUMBERS = re.findall(r"\w+", "no one two three four five six seven eight nine ten eleven twelve")
 COUNT = re.compile(rf"(?<=for the )({'|'.join(NUMBERS)})(?= exercises\b)")
 OPENED = re.compile(r"^```\{open-notebook\} \w+\n```\n", re.MULTILINE)
+HEADING = re.compile(r"^##+ ", re.MULTILINE)
 
 
 def new_exercise(chapter, signature, points=2):
@@ -116,19 +117,15 @@ def argument_lines(parameters):
 
 
 def with_line(page, stem, number, name):
-    """Return a page of the book with the line that names a new exercise, after the last one; where
-    the page's top counts its exercises, it counts this one, too.
+    """Return a page of the book with the line that names a new exercise, at the end of the last
+    one's section; where the page's top counts its exercises, it counts this one, too.
     """
     page = COUNT.sub(NUMBERS[number] if number < len(NUMBERS) else str(number), page)
     line = PAGE_LINE.format(number=number, name=name, stem=stem)
-    places = [match.end() for match in OPENED.finditer(page)]
-    end = page.find("\n## Check yourself")
-    place = places[-1] if places else end + 1 if end >= 0 else len(page)
-    return (
-        f"{page[:place]}\n{line}{page[place:]}"
-        if places
-        else f"{page[:place]}{line}\n{page[place:]}"
-    )
+    opened = [match.end() for match in OPENED.finditer(page)]
+    heading = HEADING.search(page, opened[-1] if opened else page.find("## Check yourself"))
+    place = heading.start() if heading else len(page)
+    return f"{page[:place]}{line}\n{page[place:]}"
 
 
 def gaps_in(stem, name):

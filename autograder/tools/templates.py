@@ -50,7 +50,8 @@ class {name}(nn.Module):
         raise NotImplementedError
         ### END SOLUTION
 '''
-PAGE_LINE = """**Exercise {number}: `{name}`.**
+PAGE_LINE = """% FILL IN: a paragraph that prepares the reader for this exercise
+**Exercise {number}: `{name}`.**
 
 ```{{open-notebook}} {stem}
 ```
@@ -62,7 +63,8 @@ CHECKS = '''"""FILL IN: what the exercise is, in a line."""
 checks = Checks(reference.{name})
 shown, hidden, wrong, right = checks.words
 
-# A case's title says what a right answer does. Its inputs are drawn anew for each grading.
+# A case's title says what a right answer does. Its inputs are drawn anew for each grading, each by
+# itself: where one limits another, write a function of rng that returns them all.
 shown("FILL IN: the plainest case"{case}, weight=2)
 shown("FILL IN: what people forget"{case})
 {special}hidden("FILL IN: a larger case"{larger}, weight=2)

@@ -76,13 +76,17 @@ def what_ruff_says(path, *options):
 
 def test_a_gap_that_is_filled_is_no_longer_told(course):
     new_exercise.new_exercise(STEM, "log_softmax(scores)")
-    source, checks, _ = (course / place for place in new_exercise.files_of(STEM, "log_softmax"))
+    source, checks, page = (course / place for place in new_exercise.files_of(STEM, "log_softmax"))
     checks.write_text("")
     left = gaps_in(STEM, "log_softmax")
-    assert len(left) == 7
-    assert all(each.startswith(f"solutions/{STEM}.py:") for each in left)
-    text = source.read_text(encoding="utf-8")
-    source.write_text(text.replace("FILL IN", "done").replace("raise NotImplementedError", "pass"))
+    assert [each.partition(":")[0] for each in left] == [f"solutions/{STEM}.py"] * 7 + [
+        f"book/{STEM}.md"
+    ]
+    for path in (source, page):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(
+            text.replace("FILL IN", "done").replace("raise NotImplementedError", "pass")
+        )
     assert gaps_in(STEM, "log_softmax") == []
 
 
