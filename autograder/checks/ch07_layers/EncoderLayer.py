@@ -18,7 +18,7 @@ from autograder.checks.ch07_layers import (
 from autograder.checks.ch07_layers.FeedForward import NetworkAsSequence, float64_normal
 from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
 from solutions import ch07_layers as reference
-from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_heads
+from solutions.ch05_multi_head import merge_heads, split_heads
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 
 
@@ -156,6 +156,9 @@ def norm_at_both_ends(x, part, norm, drop):
 
 def without_norm(x, part, norm, drop):
     return x + drop(part(x))
+
+
+attention_alone = layer_with(pairs=lambda steps: steps[:1])
 
 
 class Residual(nn.Module):
@@ -352,10 +355,9 @@ wrong(
 )
 class LayerThatAddsItsInputTwice(reference.EncoderLayer):
     def forward(self, x, mask=None):
+        seen = attention_alone.forward(self, x, mask)
         if self.norm_first:
-            seen = x + self.dropout(attend(self, self.norm_1(x), mask))
             return x + self.dropout(self.feed_forward(self.norm_2(seen)))
-        seen = self.norm_1(x + self.dropout(attend(self, x, mask)))
         return self.norm_2(x + self.dropout(self.feed_forward(seen)))
 
 
@@ -366,22 +368,17 @@ class LayerThatAddsItsInputTwice(reference.EncoderLayer):
 )
 class LayerInParallel(reference.EncoderLayer):
     def forward(self, x, mask=None):
+        seen = attention_alone.forward(self, x, mask)
         if self.norm_first:
-            return (
-                x
-                + self.dropout(attend(self, self.norm_1(x), mask))
-                + self.dropout(self.feed_forward(self.norm_2(x)))
-            )
-        first = self.norm_1(x + self.dropout(attend(self, x, mask)))
-        return first + self.norm_2(x + self.dropout(self.feed_forward(x)))
+            return seen + self.dropout(self.feed_forward(self.norm_2(x)))
+        return seen + self.norm_2(x + self.dropout(self.feed_forward(x)))
 
 
 wrong(
     "attention is all of it",
     hint="The weights of the feed-forward network do not matter to your result. How many parts has"
     " a layer?",
-    pairs=lambda steps: steps[:1],
-)
+)(attention_alone)
 
 
 @wrong(
@@ -534,14 +531,11 @@ class LayerOfTorchsParts(reference.EncoderLayer):
 
 
 @right
-class LayerOfResiduals(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
-        super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, num_heads)
-        self.feed_forward = reference.FeedForward(d_model, d_ff, dropout)
-        self.norm_1, self.norm_2 = (reference.LayerNorm(d_model) for _ in range(2))
+class LayerOfResiduals(reference.EncoderLayer):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.around = nn.ModuleList(
-            [Residual(norm, dropout, norm_first) for norm in (self.norm_1, self.norm_2)]
+            Residual(norm, self.dropout.p, self.norm_first) for norm in (self.norm_1, self.norm_2)
         )
 
     def forward(self, x, mask=None):

@@ -659,12 +659,8 @@ class InlineTransformer(nn.Module):
         self.drop = dropout
 
     def with_positions(self, x):
-        positions = torch.tensor(
-            sinusoidal_encoding(x.shape[1], self.width), dtype=x.dtype, device=x.device
-        )
-        return nn.functional.dropout(
-            self.width**0.5 * x + positions[None], self.drop, self.training
-        )
+        positions = torch.tensor(sinusoidal_encoding(x.shape[1], self.width)).to(x)
+        return nn.functional.dropout(self.width**0.5 * x + positions, self.drop, self.training)
 
     def encode(self, src):
         x = self.with_positions(self.src_embedding(src))
@@ -674,13 +670,11 @@ class InlineTransformer(nn.Module):
 
     def decode(self, tgt, memory, src):
         x = self.with_positions(self.tgt_embedding(tgt))
-        length = tgt.shape[1]
-        past = torch.ones(length, length, dtype=torch.bool, device=tgt.device).tril()
-        allowed = past & tgt.ne(self.pad).unsqueeze(1).unsqueeze(2)
+        past = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool, device=tgt.device).tril()
+        allowed = past & tgt.ne(self.pad)[:, None, None]
+        words = src.ne(self.pad)[:, None, None].expand(-1, 1, tgt.shape[1], -1)
         for layer in self.decoder:
-            x = layer(
-                x, memory, allowed, src.ne(self.pad)[:, None, None, :].expand(-1, 1, length, -1)
-            )
+            x = layer(x, memory, allowed, words)
         return self.decoder_norm(x)
 
     def forward(self, src, tgt):
