@@ -87,51 +87,60 @@ wrong(
     "the larger of the two counts",
     hint="Your rate starts very high, falls, and then grows without end. Compute both parts for"
     " step 1: which one is meant?",
-)(noam_with(choose=max))
+    choose=max,
+)
 
 
-wrong("the rate only rises", hint="Right until the warm-up ends. What should happen then?")(
-    noam_with(choose=lambda falling, rising: rising)
+wrong(
+    "the rate only rises",
+    hint="Right until the warm-up ends. What should happen then?",
+    choose=lambda falling, rising: rising,
 )
 
 
 wrong(
     "the rate only falls",
     hint="Right after the warm-up. Your first step is the largest of all; what is the warm-up for?",
-)(noam_with(choose=lambda falling, rising: falling))
+    choose=lambda falling, rising: falling,
+)
 
 
 wrong(
     "after the warm-up the rate stays",
     hint="Right until the warm-up ends. Does your rate ever fall?",
-)(noam_with(falling=lambda step, warmup_steps: warmup_steps**-0.5))
+    falling=lambda step, warmup_steps: warmup_steps**-0.5,
+)
 
 
 wrong(
     "both parts have the power -0.5",
     hint="At the end of the warm-up both parts should be equal. Are yours? Look at the powers once"
     " more.",
-)(noam_with(rising=lambda step, warmup_steps: step * warmup_steps**-0.5))
+    rising=lambda step, warmup_steps: step * warmup_steps**-0.5,
+)
 
 
 wrong(
     "the power -1.5 belongs to the whole product",
     hint="During the warm-up the rate should rise along a line. To what does the power -1.5"
     " belong?",
-)(noam_with(rising=lambda step, warmup_steps: (step * warmup_steps) ** -1.5))
+    rising=lambda step, warmup_steps: (step * warmup_steps) ** -1.5,
+)
 
 
 wrong(
     "wide models take large steps",
     hint="Your rate is too high by a factor of d_model. What is the sign of the first power?",
-)(noam_with(factor=lambda d_model: d_model**0.5))
+    factor=lambda d_model: d_model**0.5,
+)
 
 
 wrong(
     "a minus binds before a power and a division",
     hint="The shape of your curve is right, and a factor is wrong. In which order does Python work"
     " through a power and a division?",
-)(noam_with(factor=lambda d_model: d_model**-1 / 2))
+    factor=lambda d_model: d_model**-1 / 2,
+)
 
 
 wrong(

@@ -322,27 +322,31 @@ wrong(
     "the decoder should say what it reads",
     hint="At each position your decoder reads the very word that it is asked for. What do the two"
     " results of exercise 1 stand for?",
-)(step_with(pair=of_the_same))
+    pair=of_the_same,
+)
 
 
 wrong(
     "nothing need be cut",
     hint="The decoder reads the whole target, and at each position the very word that it is asked"
     " for. What was exercise 1 for?",
-)(step_with(pair=whole))
+    pair=whole,
+)
 
 
 wrong(
     "the decoder reads what comes and says what was",
     hint="Which of the two results of exercise 1 does the decoder read, and which one does the loss"
     " get?",
-)(step_with(pair=swapped))
+    pair=swapped,
+)
 
 
 wrong(
     "the decoder reads the target first",
     hint="Which language does the model read first, and which second? Look at the hint once more.",
-)(step_with(logits=lambda model, src, tgt: model(tgt, src)))
+    logits=lambda model, src, tgt: model(tgt, src),
+)
 
 
 wrong(

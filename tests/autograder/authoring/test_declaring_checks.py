@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn, integer
@@ -19,6 +20,7 @@ from autograder.shared.laws import exactly_one, sums_to_one, sums_to_zero
 from autograder.shared.probes import arguments_after, device_kept, returned
 from solutions import ch04_attention as reference
 from solutions import ch06_masking
+from solutions.ch07_layers import LayerNorm
 from tests.conftest import judged
 
 
@@ -213,6 +215,23 @@ def test_a_class_is_made_with_an_argument_that_is_taken_for_another():
             self.factor = factor
 
     assert of_argument(factor=3)(Scaled)(2).factor == 3
+
+
+def test_members_of_a_class_may_be_the_rules():
+    class InPieces(LayerNorm):
+        def shift(self, x):
+            return x - x.mean(dim=-1, keepdim=True)
+
+        def forward(self, x):
+            return self.shift(x)
+
+    checks = Checks(LayerNorm, family=InPieces)
+    wrong = checks.wrong("nothing is shifted", hint="Look.", shift=lambda self, x: x)
+    doubled = checks.wrong("twice", hint="Look.", x=lambda x: 2 * x)
+    x = torch.tensor([1.0, 3.0])
+    assert wrong(2)(x).tolist() == [1.0, 3.0]
+    assert doubled(2)(x).tolist() == [-2.0, 2.0]
+    assert checks.exercise.alternatives[0](2)(x).tolist() == [-1.0, 1.0]
 
 
 def test_a_rule_that_there_is_not_is_told(checks):
