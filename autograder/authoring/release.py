@@ -15,7 +15,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.released import modules_imported, solutions_in
 from autograder.authoring.visible_cases import write_visible_cases
 from autograder.course import BUILD, NOTEBOOKS, ROOT, CourseError, repository, source_of

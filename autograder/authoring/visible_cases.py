@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 
-from autograder.authoring.exercise import PUBLIC_SEED, load_exercises
+from autograder.authoring.exercise import PUBLIC_SEED
+from autograder.authoring.loading import load_exercises
 from autograder.shared.tolerances import same
 from autograder.shared.visible import VISIBLE
 from autograder.shared.wire import dtype_name, from_json, numbers, to_json

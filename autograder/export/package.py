@@ -10,7 +10,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.release import source_notebook
 from autograder.course import ROOT, WORK, CourseError, chapters
 from autograder.export.settle import settled_files

@@ -7,7 +7,7 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
 from autograder.course import CourseError

@@ -5,7 +5,7 @@ checks, or else the course's.
 from dataclasses import dataclass
 from datetime import datetime
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.released import MISSING, solutions_in, stubs
 from autograder.export.chapter import Chapter
 from autograder.grading.grade import grade_notebook, suspects_of

@@ -16,7 +16,7 @@ from functools import cache
 
 import nbformat
 
-from autograder.authoring.exercise import paper
+from autograder.authoring.loading import paper
 from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary

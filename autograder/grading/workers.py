@@ -17,7 +17,7 @@ from functools import cache
 
 import psutil
 
-from autograder.authoring.exercise import paper
+from autograder.authoring.loading import paper
 from autograder.boundary.sandbox import boundary, end_boundary, starting_boundary
 from autograder.course import CourseError
 from autograder.grading import ctrl_c

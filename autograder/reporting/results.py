@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.released import solutions_in, stubs
 from autograder.course import AUTOGRADED, FEEDBACK
 from autograder.reporting.csv_files import canvas_csv, moodle_csv, scores_csv

@@ -6,7 +6,7 @@ belongs and with gaps that say what to write. What the gaps are, and whether wha
 import ast
 import re
 
-from autograder.authoring.exercise import EXERCISE_CELL
+from autograder.authoring.loading import EXERCISE_CELL
 from autograder.authoring.release import STUB
 from autograder.course import ROOT, CourseError, chapters, source_of
 from autograder.tools.templates import CLASS_CELL, FUNCTION_CELL, PAGE_LINE, STATEMENT, checks_text

@@ -12,7 +12,7 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.course import notebook_of
 
 STEM = "ch04_attention"

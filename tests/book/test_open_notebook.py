@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxWarning
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.course import ROOT, chapters, notebook_of
 from autograder.tools.new_exercise import COUNT, NUMBERS
 from book.sphinx_ext.open_notebook import links_elsewhere

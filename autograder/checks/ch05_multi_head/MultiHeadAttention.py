@@ -172,6 +172,10 @@ def module_with(
     return MultiHeadAttention
 
 
+def never(self, *inputs):
+    raise RuntimeError("it does not come to this")
+
+
 checks = Checks(
     reference.MultiHeadAttention,
     laws=(zero_where_masked, partial(sums_to_one, of="weights")),
@@ -462,14 +466,14 @@ wrong(
 )(module_with(lambda d_model, _: four_layers(d_model, bias=False)))
 
 
-wrong(
+@wrong(
     "the last projection needs no bias",
     hint="Three of your layers have a bias. What about the last one?",
-)(
-    module_with(
-        lambda d_model, _: four_layers(d_model) | {"w_o": nn.Linear(d_model, d_model, bias=False)}
-    )
 )
+class WithoutOutputBias(reference.MultiHeadAttention):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
 
 
 wrong(
@@ -480,7 +484,8 @@ wrong(
     module_with(
         lambda d_model, num_heads: (
             four_layers(d_model, d_model // num_heads) | {"w_o": nn.Linear(d_model, d_model)}
-        )
+        ),
+        forward=never,
     )
 )
 

@@ -45,6 +45,8 @@ def short_ids(rng):
     return {"token_ids": sentences(rng, [4, 2, 1], 5)["token_ids"].int()}
 
 
-def additive(mask):
-    """Write a mask as what is added to the scores: 0 or -inf."""
-    return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)
+def additive(mask, device=None):
+    """Write a mask as what is added to the scores, 0 or -inf; on the default device, unless another is
+    named.
+    """
+    return torch.zeros(mask.shape, device=device).masked_fill(~mask, -math.inf)

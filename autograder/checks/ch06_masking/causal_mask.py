@@ -119,7 +119,7 @@ wrong(
 wrong(
     "a mask is what is added to the scores",
     hint="In this course a mask is boolean; what becomes of the scores is decided later.",
-    then=additive,
+    then=lambda mask: additive(mask, mask.device),
 )
 
 

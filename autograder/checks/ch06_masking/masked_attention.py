@@ -185,6 +185,7 @@ shown(
     "a query that may attend to nothing gets nothing",
     attention_case(3, 3, 2, mask=with_an_empty_row(3, 3)),
     weight=2,
+    laws=(zero_where_masked,),
 )
 shown("the gradients under a mask", attention_case(3, 3, 2, mask=any_mask(3, 3)), probe=gradients)
 shown(
@@ -206,6 +207,7 @@ shown(
 shown(
     "float16, with a query that may attend to nothing",
     attention_case(3, 3, 4, mask=with_an_empty_row(3, 3), dtype=torch.float16),
+    laws=(zero_where_masked,),
 )
 shown(
     "the arguments stay as they were",
@@ -228,6 +230,7 @@ hidden(
     "a sentence of nothing but padding beside another",
     attention_case(2, 2, 3, 4, 2, mask=padding([3, 0], 4)),
     weight=2,
+    laws=(zero_where_masked,),
 )
 hidden(
     "gradients of a decoder whose padding comes first",
@@ -259,6 +262,7 @@ hidden(
 hidden(
     "bfloat16, with a query that may attend to nothing",
     attention_case(2, 3, 4, 4, mask=with_an_empty_row(3, 4), dtype=torch.bfloat16),
+    laws=(zero_where_masked,),
 )
 hidden(
     "tensors that do not lie side by side",

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import pytest
 
-from autograder.authoring.exercise import PUBLIC_SEED, load_exercises
+from autograder.authoring.exercise import PUBLIC_SEED
 from autograder.authoring.faults import faults_of
+from autograder.authoring.loading import load_exercises
 from autograder.course import CourseError, chapters
 from autograder.shared.judge import share
 from autograder.shared.wire import encode
@@ -145,7 +146,7 @@ def test_no_hint_gives_the_answer_away(exercise):
 
 
 def test_a_class_lays_its_own_cases_over_the_public_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr("autograder.authoring.exercise.PRIVATE", tmp_path)
+    monkeypatch.setattr("autograder.authoring.loading.PRIVATE", tmp_path)
     inputs = '{"scores": rng.normal(size=9)}'
     own = f"""import numpy as np
 from autograder.authoring.exercise import Case

@@ -10,8 +10,8 @@ import torch
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn, integer
-from autograder.authoring.exercise import load_exercises
 from autograder.authoring.faults import faults_of
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.tensors import with_tensors
 from autograder.authoring.usual import of_argument
 from autograder.course import CourseError
@@ -282,7 +282,7 @@ def test_exercises_come_in_the_order_of_the_source():
 def test_a_file_of_checks_without_its_exercise_and_one_that_is_missing_are_told(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("autograder.authoring.exercise.ROOT", tmp_path)
+    monkeypatch.setattr("autograder.authoring.loading.ROOT", tmp_path)
     folder = tmp_path / "autograder" / "checks" / "ch04_attention"
     folder.mkdir(parents=True)
     with pytest.raises(CourseError, match="softmax has no checks; write"):

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.release import course_cell, release
 from autograder.authoring.visible_cases import same_up_to_rounding
 from autograder.course import ROOT, chapters, notebook_of, source_of

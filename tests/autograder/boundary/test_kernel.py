@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.boundary import mounts
 from autograder.boundary.client import MOST_OUTPUT
 from autograder.boundary.kernel import LearnerKernel

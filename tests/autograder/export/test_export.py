@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from autograder.__main__ import main
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.release import source_notebook
 from autograder.course import CourseError, chapters
 from autograder.export import package as exporting

@@ -9,7 +9,7 @@ from functools import cache
 import nbformat
 import pytest
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.course import notebook_of
 from autograder.grading.grade import Limits, grade_notebook
 from autograder.grading.submission import read_submission, rebuild

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from autograder.authoring.exercise import load_exercises
+from autograder.authoring.loading import load_exercises
 from autograder.authoring.release import solution_sources
 from autograder.course import chapters
 from autograder.grading.submission import Submission, rebuild

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.authoring.exercise import PUBLIC_SEED, load_exercises
+from autograder.authoring.exercise import PUBLIC_SEED
+from autograder.authoring.loading import load_exercises
 from autograder.shared.judge import judge
 from autograder.shared.laws import LAWS
 from autograder.shared.wire import Opaque

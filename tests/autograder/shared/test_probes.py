@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from autograder.authoring import draw
-from autograder.authoring.exercise import Case, Exercise, load_exercises
+from autograder.authoring.exercise import Case, Exercise
+from autograder.authoring.loading import load_exercises
 from autograder.shared.probes import (
     arguments_after,
     at_the_start,

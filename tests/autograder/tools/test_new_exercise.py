@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from autograder.authoring.exercise import EXERCISE_CELL
+from autograder.authoring.loading import EXERCISE_CELL
 from autograder.course import ROOT, CourseError, chapters, source_of
 from autograder.tools import check, new_exercise, templates
 from autograder.tools.new_exercise import chapter_named, gaps_in, parsed
