@@ -187,7 +187,7 @@ def require_same_exercises(stem, source):
     ids, checks = list(solutions_in(source)), list(load_exercises(stem))
     if ids != checks:
         raise CourseError(
-            f"solutions/{stem}.py has the exercises {ids}, autograder/checks/{stem}.py has"
+            f"solutions/{stem}.py has the exercises {ids}, autograder/checks/{stem}/ has"
             f" {checks}: they must be the same, in the same order"
         )
 
