@@ -57,9 +57,8 @@ def softmax(scores, axis=-1):
         like `scores`: `exp(scores)` divided by its sum along `axis`, computed without overflow.
     """
     ### BEGIN SOLUTION
-    shifted = scores - scores.max(
-        axis=axis, keepdims=True
-    )  # exp overflows above 709 in float64, above 88 in float32
+    # exp overflows above 709 in float64, above 88 in float32.
+    shifted = scores - scores.max(axis=axis, keepdims=True)
     exponentials = np.exp(shifted)
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
     ### END SOLUTION

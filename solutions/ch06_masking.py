@@ -103,9 +103,8 @@ def causal_mask(seq_len, device=None):
     """
     ### BEGIN SOLUTION
     positions = torch.arange(seq_len, device=device)
-    return (positions[None, :] <= positions[:, None])[
-        None, None
-    ]  # rows are queries, columns are keys
+    # Rows are queries, columns are keys.
+    return (positions[None, :] <= positions[:, None])[None, None]
     ### END SOLUTION
 
 
@@ -194,9 +193,8 @@ def masked_attention(query, key, value, mask=None):
     if mask is None:
         weights = torch.softmax(scores, dim=-1)
     else:
-        lowest = torch.finfo(
-            scores.dtype
-        ).min  # not -inf: a row of nothing but -inf has a softmax of nan
+        # Not -inf: a row of nothing but -inf has a softmax of nan.
+        lowest = torch.finfo(scores.dtype).min
         weights = torch.softmax(scores.masked_fill(~mask, lowest), dim=-1).masked_fill(~mask, 0)
     return weights @ value, weights
     ### END SOLUTION

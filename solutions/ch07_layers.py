@@ -90,9 +90,8 @@ class LayerNorm(nn.Module):
             like `x`.
         """
         ### BEGIN SOLUTION
-        variance, mean = torch.var_mean(
-            x, dim=-1, correction=0, keepdim=True
-        )  # correction=0: divided by d_model
+        # correction=0: divided by d_model.
+        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
         return (x - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
         ### END SOLUTION
 

@@ -51,9 +51,8 @@ def sinusoidal_positions(seq_len, d_model, dtype=torch.float32, device=None):
     Returns:
         (seq_len, d_model): sines in the even columns, cosines in the odd ones.
     """
-    wide = torch.promote_types(
-        dtype, torch.float32
-    )  # half precision cannot count past 2048, bfloat16 not past 256
+    # Half precision cannot count past 2048, bfloat16 not past 256.
+    wide = torch.promote_types(dtype, torch.float32)
     rates = 10000.0 ** (
         -torch.arange(0, d_model, 2, dtype=wide, device=device) / d_model
     )  # (pairs,)

@@ -4,11 +4,8 @@ import functools
 import os
 import shutil
 
-os.environ[
-    "OMP_NUM_THREADS"
-] = (  # before torch is imported: the workers share the cores, and sums depend on the number of threads
-    "1"
-)
+# Before torch is imported: the workers share the cores, and sums depend on the number of threads.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import nbformat
 import pytest

@@ -164,7 +164,7 @@ def test_the_arrows_between_the_rooms_point_one_way():
         ("autograder.shared.learner", "from autograder.course import ROOT"),
         ("autograder.boundary.inside.world", "from autograder.boundary import sandbox"),
         ("autograder.boundary.sandbox", "from autograder.grading.grade import Limits"),
-        ("autograder.boundary.sandbox", "from autograder.authoring.loading import paper"),
+        ("autograder.boundary.sandbox", "from autograder.authoring.loading import questions_of"),
         ("autograder.authoring.exercise", "import autograder.grading.grade as grade"),
         ("autograder.reporting.flags", "from autograder.grading import submission"),
         ("autograder.checks.ch04_attention", "from autograder.boundary import sandbox"),

@@ -34,8 +34,9 @@ class Checks:
 
     Args:
         reference: the right implementation; its name is the exercise's and the file's.
-        laws: functions of `autograder.shared.laws`, with arguments as `partial(sums_to_one, of="weights")`;
-            each holds in every case in which the reference obeys it.
+        laws: functions of `autograder.shared.laws`, with arguments as
+            `partial(sums_to_one, of="weights")`; each is asked of every case in which the reference
+            obeys it.
         returns: names of the returned values, where it returns a tuple.
         shortcuts: last names of library functions that do what it asks to write; a call of one
             keeps its points and is flagged.

@@ -121,9 +121,8 @@ class Exercise:
         rng = np.random.default_rng(list(digest))
         for _ in range(MOST_DRAWS):
             inputs = plain(case.inputs(rng))
-            alike = shown.get(
-                first_bytes(inputs)
-            )  # mostly none, which is quicker to see than to write all inputs out
+            # Mostly none, which is quicker to see than to write all inputs out.
+            alike = shown.get(first_bytes(inputs))
             if not alike or encode(inputs) not in alike:
                 break
         return inputs

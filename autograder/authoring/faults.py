@@ -8,55 +8,57 @@ from autograder.authoring.obeyed import laws_obeyed
 from autograder.shared.wire import encode
 
 
-def faults_of(exercise, papers):
+def faults_of(exercise, preparations):
     """Return what is wrong with an exercise, a sentence each.
 
     Args:
         exercise: an Exercise.
-        papers: what it prepared, all cases, from a seed each.
+        preparations: what it prepared, all cases, from a seed each.
     """
     return [
         f"{exercise.name}: {fault}"
         for found in (
-            twins(exercise, papers),
-            strangers(exercise, papers),
-            chances(exercise, papers),
+            twins(exercise, preparations),
+            strangers(exercise, preparations),
+            chances(exercise, preparations),
         )
         for fault in found
     ]
 
 
-def twins(exercise, papers):
+def twins(exercise, preparations):
     """Find wrong answers that answer like an older one, wherever they are asked."""
     older, found = {}, []
     for index, wrong in enumerate(exercise.misconceptions):
-        answers = tuple(encode(case.lookalike(index)) for paper in papers for case in paper.cases)
+        answers = tuple(
+            encode(case.lookalike(index)) for prepared in preparations for case in prepared.cases
+        )
         if answers in older:
             found.append(f"{wrong.belief!r} answers exactly like {older[answers]!r}")
         older.setdefault(answers, wrong.belief)
     return found
 
 
-def strangers(exercise, papers):
+def strangers(exercise, preparations):
     """Find cases with inputs that are not in the signature."""
     if inspect.isclass(exercise.reference):
         return []
     takes = list(inspect.signature(exercise.reference).parameters)
     return [
         f"{case.title!r} gives {name!r}; the signature has {takes}"
-        for case in papers[0].cases
+        for case in preparations[0].cases
         for name in case.inputs.get("forward", case.inputs)
         if name not in takes
     ]
 
 
-def chances(exercise, papers):
+def chances(exercise, preparations):
     """Find cases in which the reference obeys a law of the exercise with some numbers and not with
     others.
     """
     found = []
     for index, case in enumerate(exercise.cases):
-        drawn = [paper.cases[index] for paper in papers]
+        drawn = [prepared.cases[index] for prepared in preparations]
         obeyed = {
             repr(laws_obeyed(exercise.laws, each.inputs, each.expected, exercise.returns))
             for each in drawn

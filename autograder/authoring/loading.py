@@ -11,15 +11,15 @@ from autograder.authoring.exercise import Exercise
 from autograder.course import PRIVATE, ROOT, CourseError, source_of
 
 EXERCISE_CELL = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
-MOST_PAPERS = 8  # that are kept; one takes a few megabytes
+MOST_SEEDS = 8  # whose questions are kept; they take a few megabytes
 
 
-@lru_cache(MOST_PAPERS)
-def paper(stem, seed):
+@lru_cache(MOST_SEEDS)
+def questions_of(stem, seed):
     """Return all questions of a chapter that a seed draws, with the reference's answers.
 
     To answer them ourselves takes as long as a learner's process does, so it is done once for all
-    who sit the same paper.
+    who are asked the same.
 
     Returns:
         dict: PreparedExercise by kind and name of a graded cell: ("check", "softmax") the visible

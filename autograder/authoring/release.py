@@ -25,14 +25,19 @@ STUB = "raise NotImplementedError"
 CHECK_IMPORT = "from autograder import check"
 COURSE = "autograder"  # the module that tells whether the course is there
 LOOK_FOR_COURSE = """\
-# A notebook opened alone has no course beside it. Where the course is installed, this cell does nothing.
+# A notebook opened alone has no course beside it. Where the course is installed, this cell does
+# nothing.
 from importlib.util import find_spec
 
 if not find_spec("{course}"):
-    raise ImportError("this notebook needs its course: get the course's whole folder, type `make lab` in it, and open your copy there")
+    raise ImportError(
+        "this notebook needs its course: get the course's whole folder, type `make lab` in it, "
+        "and open your copy there"
+    )
 """
 GET_COURSE = """\
-# A notebook opened alone, as on Colab, gets here what it needs. Where the course is installed, this cell does nothing.
+# A notebook opened alone, as on Colab, gets here what it needs. Where the course is installed,
+# this cell does nothing.
 from importlib.util import find_spec
 
 needed = {needed}

@@ -102,7 +102,7 @@ def each(change):
 
 
 def cast(dtype):
-    """Make a change that brings floating arrays and tensors into a dtype, "float32" or "float64"."""
+    """Make a change that casts floating arrays and tensors to a dtype, "float32" or "float64"."""
 
     def change(value):
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
@@ -212,8 +212,8 @@ USUAL = {
     ),
     "as numbers": Usual(
         "ones and zeros are as good as True and False",
-        "Your numbers say the right thing in the wrong type: `~` does to an integer 1 something else"
-        " than to True.",
+        "Your numbers say the right thing in the wrong type: `~` does to an integer 1 something"
+        " else than to True.",
         of_result(lambda mask: mask.int()),
     ),
     "added to the scores": Usual(
@@ -223,8 +223,8 @@ USUAL = {
     ),
     "without axes of length 1": Usual(
         "an axis of length 1 may be left out",
-        "Count the axes of your result. Which of those that were asked for are missing, and what would"
-        " the ones that are left meet?",
+        "Count the axes of your result. Which of those that were asked for are missing, and what"
+        " would the ones that are left meet?",
         of_result(each(lambda result: result.squeeze())),
     ),
     "on the default device": Usual(
@@ -235,8 +235,8 @@ USUAL = {
     ),
     "changes its argument": Usual(
         "the caller's arguments are free to be worked in",
-        "Compare the arguments before and after the call. Which line writes into one instead of making"
-        " an array of its own?",
+        "Compare the arguments before and after the call. Which line writes into one instead of"
+        " making an array of its own?",
         after_zeroing_the_first,
     ),
 }

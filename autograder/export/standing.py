@@ -50,9 +50,8 @@ def graded_work(stems, work):
             flush=True,
         )
         notebook = own[stem] = rebuild(stem, read_submission(path))
-        grade_notebook(
-            notebook, stem, student="you", unsandboxed=True
-        )  # it is your own code, on your own machine
+        # It is your own code, on your own machine.
+        grade_notebook(notebook, stem, student="you", unsandboxed=True)
         collectable = collectable_in(stem, notebook)
         standings += [
             standing_of(stem, exercise, notebook, exercise in collectable)

@@ -8,9 +8,8 @@ import symtable
 from dataclasses import dataclass
 
 MARKERS = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
-CELL_MAGIC = re.compile(
-    r"\A\s*%%(?:time|capture|prun)\b.*\n"
-)  # what follows runs in the notebook as any cell does
+# What follows runs in the notebook as any cell does.
+CELL_MAGIC = re.compile(r"\A\s*%%(?:time|capture|prun)\b.*\n")
 FUTURE = "from __future__ "
 
 

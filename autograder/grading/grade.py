@@ -16,7 +16,7 @@ from functools import cache
 
 import nbformat
 
-from autograder.authoring.loading import paper
+from autograder.authoring.loading import questions_of
 from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
@@ -54,7 +54,8 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
     Args:
         student: whose it is; with the notebook's hash this decides the seed, unless there is one.
         unsandboxed: run the learner's code without a boundary, and say so in the record.
-        seed: bytes, of a grading that is to be repeated, or of the paper that a whole class sits.
+        seed: bytes, of a grading that is to be repeated, or of the questions that a whole class is
+            asked.
     """
     limits = limits or Limits()
     started = time.monotonic()
@@ -77,7 +78,7 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
 
 def run_cells(notebook, stem, kernel, limits, record):
     """Run the notebook from top to bottom, grading each check where it stands."""
-    questions = paper(stem, bytes.fromhex(record["seed"]))
+    questions = questions_of(stem, bytes.fromhex(record["seed"]))
     sources = solutions_in(notebook)
     stopped = {}  # exercise -> why the cell that should define it stopped
     for name in slow_modules(notebook, questions):

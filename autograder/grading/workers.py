@@ -17,7 +17,7 @@ from functools import cache
 
 import psutil
 
-from autograder.authoring.loading import paper
+from autograder.authoring.loading import questions_of
 from autograder.boundary.sandbox import boundary, end_boundary, starting_boundary
 from autograder.course import CourseError
 from autograder.grading import ctrl_c
@@ -212,7 +212,7 @@ def graders(stem, workers, scheduler, unsandboxed, places):
 def get_ready_to_fork(stem, unsandboxed, places):
     """Load what all workers of this machine need, so that they share it."""
     starting_boundary(stem, unsandboxed)  # it takes seconds, in which the rest is loaded
-    paper(stem, places.seed(stem))  # what most submissions will be asked
+    questions_of(stem, places.seed(stem))  # what most submissions will be asked
     gc.freeze()  # what was loaded stays, and need not be looked through again and again
     boundary(stem, unsandboxed)
 

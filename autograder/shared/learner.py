@@ -97,7 +97,7 @@ def verdicts_on(prepared, namespace, suspects=()):
 
 
 def observed_in_time(case, implementation):
-    """Return what is observed of a function in a case; that it was stopped, if it takes too long."""
+    """Return what is observed of a function in a case, or that it took too long."""
     for name in modules_for(case.inputs):
         importlib.import_module(name)
     reason = f"did not finish within {CASE_SECONDS} s and was stopped; is there a loop that"

@@ -32,10 +32,11 @@ GROWTH = (10, 30, 100, 300)  # submissions that ours grades, to see how it grows
 LOOKED_AT = 6  # submissions whose memory is measured, in a run of their own
 LOOK_SECONDS = 0.05
 BIN = Path(sys.executable).parent
+# Command lines of learners' processes.
 KERNELS = (
     "autograder.boundary.inside.forkserver",
     "ipykernel_launcher",
-)  # command lines of learners' processes
+)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ def check_exercise(name):
     *sources, _ = files_of(stem, name)
     failed = tidy(sources)
     print(
-        f"{release(stem).relative_to(ROOT)} is written; commit it with autograder/visible/{stem}.json"
+        f"{release(stem).relative_to(ROOT)} is written; commit it with"
+        f" autograder/visible/{stem}.json"
     )
     failed |= run_tests(OF_AN_EXERCISE, *OF_A_CHAPTER, selected=selection(stem, name))
     print(f"{name}: {'see above' if failed else 'all is well'}, {time.monotonic() - started:.0f} s")

@@ -41,7 +41,9 @@ def demo(minutes=None):
     shutil.rmtree(BUILD / ".jupyter_cache", ignore_errors=True)
     run(
         [BIN / "jupyter-book", "build", "--all", "-W", "--keep-going", "."],
-        show=r"(executing pages|reading sources|writing output)\.\.\. (?:\x1b\[[\d;]*m)?\[ *(\d+)%\]",
+        show=(
+            r"(executing pages|reading sources|writing output)\.\.\. (?:\x1b\[[\d;]*m)?\[ *(\d+)%\]"
+        ),
     )
     step(3, f"A sample class of {len(LEARNERS)} hands in {STEM}")
     shutil.rmtree(SAMPLE, ignore_errors=True)

@@ -76,9 +76,8 @@ def read_copy(path):
     if path.is_symlink() or not path.is_file():
         raise ValueError("it is a link or a folder")
     content = path.read_bytes()
-    list(
-        code_cells(content)
-    )  # says what is wrong where nbformat would stop with an error of its own
+    # Says what is wrong where nbformat would stop with an error of its own.
+    list(code_cells(content))
     return content, nbformat.reads(content.decode("utf-8-sig"), as_version=4)
 
 
@@ -148,7 +147,6 @@ def grade_work(stems=()):
             flush=True,
         )
         notebook = rebuild(stem, read_submission(WORK / f"{stem}.ipynb"))
-        grade_notebook(
-            notebook, stem, student="you", unsandboxed=True
-        )  # it is your own code, on your own machine
+        # It is your own code, on your own machine.
+        grade_notebook(notebook, stem, student="you", unsandboxed=True)
         print(f"\n{table(rows_of('you', notebook))}\n")

@@ -15,6 +15,7 @@ from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch07_layers import EncoderLayer, LayerNorm
 
 D_MODEL, NUM_HEADS, D_FF = 32, 4, 64
+# Name -> norm, residual.
 KINDS = {
     "neither": (None, False),
     "residuals alone": (None, True),
@@ -22,7 +23,7 @@ KINDS = {
     "norms first, alone": ("pre", False),
     "post-norm": ("post", True),
     "pre-norm": ("pre", True),
-}  # name -> norm, residual
+}
 CLASSES = 10  # of the random labels that the gradients are measured with
 LETTERS, WORD_LEN = 6, 5  # of the words that are learned backwards
 

@@ -21,9 +21,8 @@ ADJECTIVES = ["lovely", "small", "old", "wild"]
 WORDS = VERBS + NOUNS + SMALL_WORDS + ADJECTIVES  # the ids of verbs come first
 QUESTIONS = ("before", "after", "verb", "first")
 LENGTHS = (5, 6, 7, 8)
-NOWHERE = (
-    -100
-)  # in place of a position or a word: the first word has none before it, the last none after it
+# In place of a position or a word: the first word has none before it, the last none after it.
+NOWHERE = -100
 
 
 def ids_of(sentence):
@@ -73,9 +72,8 @@ class Reader(nn.Module):
     def __init__(self, num_heads, d_model=32):
         super().__init__()
         self.embedding = nn.Embedding(len(WORDS), d_model)
-        nn.init.normal_(
-            self.embedding.weight, std=0.5
-        )  # about as long as an encoding of the position
+        # About as long as an encoding of the position.
+        nn.init.normal_(self.embedding.weight, std=0.5)
         self.attention = MultiHeadAttention(d_model, num_heads)
         self.output = nn.Linear(d_model, len(QUESTIONS) * len(WORDS))
 

@@ -15,10 +15,11 @@ class Transformer(right.Transformer):
 
     def __init__(self, *arguments, **named):
         super().__init__(*arguments, **named)
+        # Small enough that the positions are heard: see chapter 8.
         for embedding in (
             self.src_embedding,
             self.tgt_embedding,
-        ):  # small enough that the positions are heard: see chapter 8
+        ):
             nn.init.normal_(embedding.weight, std=self.d_model**-0.5)
 
     def decode(self, tgt, memory, src):

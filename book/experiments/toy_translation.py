@@ -21,7 +21,8 @@ DETERMINERS = {
     "my": ("il mio", "la mia"),
     "your": ("il tuo", "la tua"),
 }
-NOUNS = {  # the Italian word, and its gender: 0 takes the first form of an article or adjective, 1 the second
+# The Italian word, and its gender: 0 takes the first form of an article or adjective, 1 the second.
+NOUNS = {
     "cat": ("gatto", 0),
     "dog": ("cane", 0),
     "horse": ("cavallo", 0),
@@ -144,9 +145,8 @@ def train(pairs, held_out, sizes, steps, batch_size, rate, seed=0):
     )
     model = Transformer(len(english), len(italian), *sizes, dropout=0.0)
     for embedding in (model.src_embedding, model.tgt_embedding):
-        nn.init.normal_(
-            embedding.weight, std=sizes[0] ** -0.5
-        )  # of size 1 once they are multiplied by sqrt(d_model)
+        # Of size 1 once they are multiplied by sqrt(d_model)
+        nn.init.normal_(embedding.weight, std=sizes[0] ** -0.5)
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, rate, total_steps=steps, pct_start=0.2

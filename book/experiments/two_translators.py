@@ -124,9 +124,8 @@ def train(model_class, steps=300, seed=0):
     model = model_class(len(ENGLISH), len(ITALIAN), **SIZES)
     with torch.no_grad():
         for embedding in (model.src_embedding, model.tgt_embedding):
-            embedding.weight.mul_(
-                SIZES["d_model"] ** -0.5
-            )  # as long as the positions that are added
+            # As long as the positions that are added.
+            embedding.weight.mul_(SIZES["d_model"] ** -0.5)
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=steps)
     src, tgt = tensors(LEARNED)

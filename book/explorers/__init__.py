@@ -1,16 +1,17 @@
 """Explorers: small things to play with, alive in a published page and in a notebook.
 
 Each explorer is one folder, `book/explorers/<name>/`, with one script and one style sheet of that
-name. The script draws with what `kit.js` has for all of them, and registers itself with its `mount`:
+name. The script draws with what `kit.js` has for all of them, and registers itself with its
+`mount`:
 
     const { html, slider, mount } = globalThis.explorerKit;
     mount("<name>", { start: { ... }, build({ model, choose, verdict, say }) { ... } });
 
 What `mount` makes of it, `explorers.<name>.render({ model, el })`, is anywidget's interface, so the
 same file serves twice. A page of the book loads it as a plain script after the kit and needs no
-kernel, no widget manager and no other host (`show`). A notebook loads kit and script as an anywidget
-that shows what a learner's own function returns (`explore_attention` and the others): there the
-script finds its numbers in `model.get("computed")`, which in a page is empty.
+kernel, no widget manager and no other host (`show`). A notebook loads kit and script as an
+anywidget that shows what a learner's own function returns (`explore_attention` and the others):
+there the script finds its numbers in `model.get("computed")`, which in a page is empty.
 """
 
 import html
@@ -60,8 +61,8 @@ def show(name, label, **state):
     """
     folder = f"../_static/{name}"
     return HTML(
-        f'<link rel="stylesheet" href="{folder}/{style(name).name}"><div class="explorer" role="group" aria-label="{html.escape(label)}"'
-        f' data-explorer="{name}"'
+        f'<link rel="stylesheet" href="{folder}/{style(name).name}"><div class="explorer"'
+        f' role="group" aria-label="{html.escape(label)}" data-explorer="{name}"'
         f' data-state="{html.escape(json.dumps(state))}"><noscript>{html.escape(label)} It needs'
         f' JavaScript.</noscript></div><script defer src="{folder}/{script(name).name}"></script>'
     )

@@ -108,9 +108,8 @@ def softmax_slope(gaps, slopes, marks):
     line = {"arrowstyle": "-", "color": ORANGE, "lw": 0.8, "shrinkB": 4}
     for label, (gap, slope) in marks.items():
         ax.plot(gap, slope, "o", color=ORANGE)
-        place = (
-            (gap - 0.4, slope / 100) if gap < 1.5 else (gap, slope / 50)
-        )  # below the curve, where nothing else is
+        # Below the curve, where nothing else is.
+        place = (gap - 0.4, slope / 100) if gap < 1.5 else (gap, slope / 50)
         side = "center" if gap < 1.5 else "left" if gap < 12 else "right"
         ax.annotate(
             label, (gap, slope), place, color=ORANGE, ha=side, va="top", fontsize=9, arrowprops=line

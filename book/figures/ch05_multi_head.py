@@ -146,9 +146,8 @@ def overlap_before_and_after(groups):
     """
     figure, ax = plt.subplots(figsize=(4.8, 1.9))
     for row, (numbers, colour) in enumerate(zip(groups.values(), (GREY, BLUE), strict=True)):
-        heights = (
-            -row + np.linspace(0.22, -0.22, len(numbers))[:, np.newaxis]
-        )  # a line for each model
+        # A line for each model.
+        heights = -row + np.linspace(0.22, -0.22, len(numbers))[:, np.newaxis]
         ax.plot(
             numbers,
             np.broadcast_to(heights, numbers.shape),

@@ -37,10 +37,8 @@ PICTURE_TEXT = (
     "The title of the course beside an attention map: for each word of “il tuo gatto è un gatto"
     " adorabile”, where a translator looked in “your cat is a lovely cat”."
 )
-SHORTEST, LONGEST = (
-    120,
-    160,
-)  # characters of a description: search engines pass over what is shorter, and cut off what is longer
+# Characters of a description: search engines pass over what is shorter, and cut off what is longer.
+SHORTEST, LONGEST = (120, 160)
 ENDINGS = (
     ", and have each checked at once, with a hint where it is wrong.",
     ", and have each checked at once.",
@@ -101,9 +99,8 @@ def setup(app):
     """Be an extension of Sphinx."""
     app.connect("config-inited", tell_version)
     app.connect("html-page-context", frame_page)
-    app.connect(
-        "build-finished", write_first_page, priority=400
-    )  # before sphinx_external_toc writes a bare one
+    # Before sphinx_external_toc writes a bare one.
+    app.connect("build-finished", write_first_page, priority=400)
     app.add_directive("how-to-cite", HowToCite)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -134,9 +131,8 @@ def frame_page(app, page_name, template_name, context, doctree):
     context["metatags"] = (
         f'{tags}    <link rel="apple-touch-icon" href="{path_to(f"_static/{ICON}", 1)}" />\n'
     )
-    cite = (
-        path_to(CITING_PAGE).removesuffix("#") + "#how-to-cite"
-    )  # "#" alone where this is that page
+    # "#" alone where this is that page.
+    cite = path_to(CITING_PAGE).removesuffix("#") + "#how-to-cite"
     context["theme_extra_footer"] = (
         f'<p>Version {course_version()}. <a href="{cite}">How to cite</a></p>'
     )

@@ -101,7 +101,8 @@ def links_elsewhere(path, address, branch):
     return {
         "open it in Colab": f"https://colab.research.google.com/github/{name}/blob/{branch}/{file}",
         "open it in Binder": (
-            f"https://mybinder.org/v2/gh/{name}/{quote(branch, safe='')}?labpath={quote(file, safe='')}"
+            f"https://mybinder.org/v2/gh/{name}/{quote(branch, safe='')}"
+            f"?labpath={quote(file, safe='')}"
         ),
     }
 

@@ -21,10 +21,11 @@ import traitlets
 from book.widgets.scripts import FOLDER, script, style
 
 LONGEST = 300  # characters of an error message that are shown
+# An echo would move a slider back to where it was when the question was sent.
 MOVED = {
     "sync": True,
     "echo_update": False,
-}  # an echo would move a slider back to where it was when the question was sent
+}
 
 
 class Unfit(Exception):
@@ -45,9 +46,8 @@ class Driven(anywidget.AnyWidget):
 
     asked = traitlets.Int(0).tag(**MOVED)
     computed = traitlets.Dict().tag(sync=True)
-    fixed = traitlets.Dict().tag(
-        sync=True
-    )  # not a trait for each entry: attention's `keys` is a name that widgets have taken
+    # Not a trait for each entry: attention's `keys` is a name that widgets have taken.
+    fixed = traitlets.Dict().tag(sync=True)
     yours = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, ask, yours, fixed, **inputs):
@@ -161,9 +161,8 @@ def numbers(found, shape, what, function):
     name = name_of(function)
     if hasattr(found, "detach"):  # a tensor
         found = found.detach().cpu()
-        found = (
-            found.double() if found.is_floating_point() else found
-        ).numpy()  # NumPy has no bfloat16
+        # NumPy has no bfloat16.
+        found = (found.double() if found.is_floating_point() else found).numpy()
     try:
         array = np.asarray(found).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError) as error:
@@ -188,9 +187,8 @@ def numbers(found, shape, what, function):
 def kind_of(found):
     """Name the type of a result as a sentence does."""
     name = type(found).__name__
-    return (
-        "None" if found is None else f"{'an' if name[0] in 'aeion' else 'a'} {name}"
-    )  # an ndarray, an int
+    # An ndarray, an int.
+    return "None" if found is None else f"{'an' if name[0] in 'aeion' else 'a'} {name}"
 
 
 def shown_shape(shape):

@@ -66,9 +66,8 @@ def explore_lookup(embed, one_hot=None, encode=None, sentence="cats like other c
         vectors = called(embed, token_ids.copy(), np.array(table, dtype=np.float64))
         return {**found, "product": numbers(vectors, (len(words), 3), "embeddings", embed)}
 
-    table = (
-        np.random.default_rng(0).uniform(-1, 1, size=(vocab_size, 3)).round(1).tolist()
-    )  # the page's, too
+    # The page's, too.
+    table = np.random.default_rng(0).uniform(-1, 1, size=(vocab_size, 3)).round(1).tolist()
     return drive(
         "lookup", ask, embed, {"sentence": sentence, "table": table}, {"vocabulary": vocabulary}
     )

@@ -88,9 +88,8 @@ def test_a_message_from_the_page_calls_the_function_once():
     assert len(calls) == 2  # once at the start, once for three traits
     assert widget.computed["number"] == 1
     assert widget.computed["inputs"] == {"query": [0.0, 1.0], "d_k": 4}
-    widget.set_state(
-        {"asked": 2}
-    )  # nothing that the function sees has changed: an answer, and no call
+    # Nothing that the function sees has changed: an answer, and no call.
+    widget.set_state({"asked": 2})
     assert len(calls) == 2
     assert widget.computed["number"] == 2
     widget.query = [1.0, 0.0]  # from a cell
@@ -185,9 +184,8 @@ def test_the_copying_machine_looks_back_through_the_learners_function():
 def test_heads_have_the_parameters_of_the_trained_model():
     widget = explore_heads(MultiHeadAttention, gates=(0, 0, 0, 0))
     reader = trained_reader()
-    base = reader.output(reader.attention.w_o.bias).view(
-        4, -1
-    )  # what is left if no head brings anything
+    # What is left if no head brings anything.
+    base = reader.output(reader.attention.w_o.bias).view(4, -1)
     assert np.allclose(widget.computed["numbers"]["logits"], base, atol=1e-4)
     widget.set_state({"query": 9, "asked": 1})  # a word that a shorter sentence does not have
     assert np.shape(widget.computed["numbers"]["maps"]) == (4, 6)
@@ -245,9 +243,8 @@ def test_gradients_go_through_the_learners_function():
 def test_a_layer_norm_gets_gain_bias_and_eps():
     widget = explore_layer_norm(LayerNorm)
     widget.set_state({"x": [2, 2, 2, 6], "eps": 1.0, "gain": 2, "bias": -1, "asked": 1})
-    assert np.allclose(
-        widget.computed["numbers"]["result"], [-2, -2, -2, 2]
-    )  # mean 3, variance 3, divided by the root of 4
+    # Mean 3, variance 3, divided by the root of 4.
+    assert np.allclose(widget.computed["numbers"]["result"], [-2, -2, -2, 2])
 
 
 def levels_of(search, **inputs):

@@ -88,9 +88,8 @@ def test_a_picture_is_the_one_that_the_course_draws(tmp_path, draw, name):
         difference = np.abs(
             np.asarray(drawn.convert("RGB"), float) - np.asarray(kept.convert("RGB"), float)
         )
-    assert (
-        difference.mean() < 0.5
-    )  # of 255: another FreeType may draw the edge of a letter otherwise
+    # Of 255: another FreeType may draw the edge of a letter otherwise.
+    assert difference.mean() < 0.5
 
 
 def test_the_glossary_is_sorted_and_says_each_word_once():
@@ -121,9 +120,8 @@ def test_every_term_that_a_page_refers_to_is_in_the_glossary(name):
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_leads_to_the_glossary_from_its_prose_and_once_for_each_word(name):
     used = [term.lower() for term in TERM.findall(prose_of(name))]
-    assert len(used) == len(
-        TERM.findall(source_of(name).read_text(encoding="utf-8"))
-    )  # none in code, none in a heading
+    # None in code, none in a heading.
+    assert len(used) == len(TERM.findall(source_of(name).read_text(encoding="utf-8")))
     assert len(set(used)) >= 6
     assert len(used) == len(set(used))
 
@@ -198,9 +196,8 @@ def test_a_page_says_in_its_head_what_it_is(built):
         "A book",
     )
     assert tags["twitter:card"] == "summary_large_image"
-    assert (
-        tags["og:image"] == "../_static/open-graph.png"
-    )  # nobody said where the book is published
+    # Nobody said where the book is published.
+    assert tags["og:image"] == "../_static/open-graph.png"
     page = (built / "book" / "first.html").read_text(encoding="utf-8")
     assert "og:url" not in tags and 'rel="canonical"' not in page
     assert '<link rel="apple-touch-icon" href="../_static/apple-touch-icon.png" />' in page

@@ -56,9 +56,8 @@ def lab(tmp_path):
             break
     else:
         pytest.fail("".join(told))
-    threading.Thread(
-        target=server.stderr.read, daemon=True
-    ).start()  # a full pipe would stop the server
+    # A full pipe would stop the server.
+    threading.Thread(target=server.stderr.read, daemon=True).start()
     yield address[0]
     server.terminate()  # it ends its kernels
     server.wait(SECONDS)

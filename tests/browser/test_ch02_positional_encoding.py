@@ -45,9 +45,8 @@ def test_numbers_equal_the_reference(chapter):
         assert np.isclose(result["curve"][64 + offset], similarity, rtol=0, atol=1e-12)
         assert np.isclose(result["curve"][64 - offset], similarity, rtol=0, atol=1e-12)
         blocks = np.arccos(np.diagonal(offset_matrix(1, d_model))[::2])
-        assert np.allclose(
-            result["rates"], blocks, rtol=1e-5, atol=1e-7
-        )  # the arc cosine loses digits near 1
+        # The arc cosine loses digits near 1.
+        assert np.allclose(result["rates"], blocks, rtol=1e-5, atol=1e-7)
         assert np.allclose(np.multiply(result["rates"], result["wavelengths"]), 2 * np.pi)
 
 
@@ -89,8 +88,7 @@ def test_pairs_are_chosen_with_arrow_keys(chapter):
     pair.press("End")
     assert chapter.locator(".positions-chosen").inner_text() == "pair 31"
     assert pair.get_attribute("aria-valuetext") == "pair 31, columns 62 and 63"
-    chapter.get_by_role("slider", name="Columns").press(
-        "Home"
-    )  # fewer clocks than that: the last one stays chosen
+    # Fewer clocks than that: the last one stays chosen.
+    chapter.get_by_role("slider", name="Columns").press("Home")
     assert chapter.locator(".positions-chosen").inner_text() == "pair 1"
     assert chapter.errors_seen == []

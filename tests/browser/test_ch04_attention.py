@@ -69,9 +69,8 @@ def test_numbers_equal_the_reference(chapter):
         assert np.allclose(
             result["weights"], softmax(np.array(result["scores"])), rtol=1e-9, atol=1e-12
         )
-        assert np.isclose(
-            result["jacobian"], np.linalg.norm(slopes), rtol=1e-6, atol=1e-7
-        )  # a difference near 0
+        # A difference near 0.
+        assert np.isclose(result["jacobian"], np.linalg.norm(slopes), rtol=1e-6, atol=1e-7)
 
 
 def test_scores_of_any_size_stay_finite(chapter):

@@ -79,9 +79,8 @@ def opened(page):
         def kernel(changed):
             page.calls.append(changed)
             widget.set_state(changed)
-            echo = {
-                name: changed[name] for name in changed if echoed(widget, name)
-            }  # as ipywidgets does
+            # As ipywidgets does.
+            echo = {name: changed[name] for name in changed if echoed(widget, name)}
             return [echo, widget.computed]
 
         page.expose_function("kernel", kernel)
@@ -155,9 +154,8 @@ def test_attention_shows_what_a_wrong_function_returns_and_says_where_it_differs
     settled(page)
     assert max(weights_shown(page)) > 0.999  # as dot products of 512 components do, undivided
     page.get_by_label("Width").fill("1")
-    page.get_by_label("Length of the query").fill(
-        "0"
-    )  # all scores are 0: here there is nothing to divide
+    # All scores are 0: here there is nothing to divide.
+    page.get_by_label("Length of the query").fill("0")
     settled(page)
     assert remark(page) == "Shown is what your unscaled_attention returns."
     assert page.get_by_text("Divide by").count() == 0  # the learner's function does, or does not
@@ -213,9 +211,8 @@ def test_one_question_at_a_time_and_the_last_state_wins(opened):
     angles = [math.degrees(math.atan2(*reversed(call["query"]))) for call in page.calls]
     assert np.allclose(angles, [20, 70])
     assert page.evaluate("model.get('computed').inputs.query") == page.calls[1]["query"]
-    assert (
-        page.evaluate("moves") == 0
-    )  # an answer does not take the query back to where it was when it was asked
+    # An answer does not take the query back to where it was when it was asked.
+    assert page.evaluate("moves") == 0
     assert remark(page) == "Shown is what your scaled_dot_product_attention returns."
 
 
@@ -276,9 +273,8 @@ def test_heads(opened):
     shown = np.reshape(shown_numbers(page, ".heads-maps tbody td"), (4, 7))
     assert np.abs(shown - 100 * np.array(widget.computed["numbers"]["maps"])).max() < 0.5001
     assert widget.computed["inputs"] == {"sentence": 1, "query": 5, "gates": [1, 0.5, 1, 1]}
-    assert (
-        remark(page) == "Shown is what your MultiHeadAttention returns."
-    )  # with a gate half open, too
+    # With a gate half open, too.
+    assert remark(page) == "Shown is what your MultiHeadAttention returns."
     assert page.get_by_text("One average").count() == 0
     assert page.errors_seen == []
 

@@ -125,18 +125,20 @@ def test_the_page_names_the_head_that_goes_through_the_sentence_most(first_page)
     weights = [
         [[[0.9, 0.1, 0.0], [0.4, 0.3, 0.3]], [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]] for _ in range(3)
     ]
+    # [step][layer][head][source word]
     weights[1][1][0], weights[2][0][1] = (
         [0.2, 0.6, 0.2],
         [0.1, 0.2, 0.7],
-    )  # [step][layer][head][source word]
+    )
     found = first_page.evaluate(
         "weights => globalThis.explorers.translator.busiest(weights)", weights
     )
+    # As many words as layer 0, head 1; harder.
     assert (found["layer"], found["head"], found["words"]) == (
         1,
         0,
         2,
-    )  # as many words as layer 0, head 1; harder
+    )
     assert "Choose layer" in first_page.locator(EXPLORER).inner_text()
 
 

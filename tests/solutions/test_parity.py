@@ -121,9 +121,8 @@ def test_multi_head_attention_equals_torchs(dtype, tolerance, masked):
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True).to(dtype)
     theirs.load_state_dict(attention_state(ours))
     mask = some_keys_masked() if masked else None
-    blocked = (
-        None if mask is None else ~mask.expand(-1, HEADS, -1, -1).flatten(0, 1)
-    )  # PyTorch's True means "may not"
+    # PyTorch's True means "may not"
+    blocked = None if mask is None else ~mask.expand(-1, HEADS, -1, -1).flatten(0, 1)
     inputs = [
         normal(BATCH, length, D_MODEL, dtype=dtype, seed=seed)
         for seed, length in enumerate((QUERY_LEN, KEY_LEN, KEY_LEN))

@@ -102,8 +102,10 @@ hidden(
 
 @wrong(
     "indexing with an array and += (or =) takes each repetition of an id into account",
-    hint="An id that occurs more than once has kept only its last contribution. Run the small"
-    " experiment of the exercise's own hint: how much does it add?",
+    hint=(
+        "An id that occurs more than once has kept only its last contribution. Run the small"
+        " experiment of the exercise's own hint: how much does it add?"
+    ),
     rule="add",
 )
 def losing_repetitions(gradient, token_ids, grad_output):
@@ -112,8 +114,10 @@ def losing_repetitions(gradient, token_ids, grad_output):
 
 @wrong(
     "an id counts where it occurs first",
-    hint="An id that occurs more than once has kept only its first contribution. What becomes of the"
-    " others?",
+    hint=(
+        "An id that occurs more than once has kept only its first contribution. What becomes of the"
+        " others?"
+    ),
     rule="add",
 )
 def of_first_occurrences(gradient, token_ids, grad_output):
@@ -123,8 +127,10 @@ def of_first_occurrences(gradient, token_ids, grad_output):
 
 @wrong(
     "repeated ids are averaged",
-    hint="A row that was looked up several times acts on the loss several times. Do its contributions"
-    " add up, or do you divide by their number?",
+    hint=(
+        "A row that was looked up several times acts on the loss several times. Do its"
+        " contributions add up, or do you divide by their number?"
+    ),
     rule="add",
 )
 def averaging(gradient, token_ids, grad_output):
@@ -134,8 +140,10 @@ def averaging(gradient, token_ids, grad_output):
 
 @wrong(
     "the gradient is a mean over the tokens",
-    hint="All numbers are too small by the same factor, the number of tokens. Does the sum whose"
-    " gradient is asked for divide by anything?",
+    hint=(
+        "All numbers are too small by the same factor, the number of tokens. Does the sum whose"
+        " gradient is asked for divide by anything?"
+    ),
     rule="add",
 )
 def averaging_over_tokens(gradient, token_ids, grad_output):
@@ -145,8 +153,10 @@ def averaging_over_tokens(gradient, token_ids, grad_output):
 
 checks.usual(
     "in float64",
-    hint="Somewhere a float64 enters. Look at the dtype of each array that your function makes: where"
-    " does it come from?",
+    hint=(
+        "Somewhere a float64 enters. Look at the dtype of each array that your function makes:"
+        " where does it come from?"
+    ),
 )
 
 
@@ -155,16 +165,20 @@ checks.usual("through float32")
 
 wrong(
     "an axis of length 1 is none",
-    hint="The gradient has the shape of the table, and a table has two axes. How many has your result,"
-    " also where one of them has length 1?",
+    hint=(
+        "The gradient has the shape of the table, and a table has two axes. How many has your"
+        " result, also where one of them has length 1?"
+    ),
     then=np.squeeze,
 )
 
 
 @wrong(
     "the table ends with the largest id that occurs",
-    hint="The gradient has the shape of the table, row for row. How many rows does the table have,"
-    " also where no id asks for them?",
+    hint=(
+        "The gradient has the shape of the table, row for row. How many rows does the table have,"
+        " also where no id asks for them?"
+    ),
 )
 def up_to_the_largest_id(token_ids, grad_output, vocab_size):
     return reference.embedding_gradient(token_ids, grad_output, token_ids.max(initial=-1) + 1)
@@ -172,8 +186,10 @@ def up_to_the_largest_id(token_ids, grad_output, vocab_size):
 
 @wrong(
     "only repetitions between sentences need care",
-    hint="How many axes may the ids have? Look at what your loop takes in one step: a single id, or a"
-    " whole sentence with repetitions of its own?",
+    hint=(
+        "How many axes may the ids have? Look at what your loop takes in one step: a single id, or"
+        " a whole sentence with repetitions of its own?"
+    ),
     rule="add",
 )
 def row_by_row(gradient, token_ids, grad_output):
@@ -183,8 +199,10 @@ def row_by_row(gradient, token_ids, grad_output):
 
 @wrong(
     ".T turns a batch of one-hot vectors the right way round",
-    hint="Which axes change places when you transpose an array with more than two axes, or with only"
-    " one? Which axes should the product sum over?",
+    hint=(
+        "Which axes change places when you transpose an array with more than two axes, or with only"
+        " one? Which axes should the product sum over?"
+    ),
 )
 def with_all_axes_reversed(token_ids, grad_output, vocab_size):
     return reference.one_hot(token_ids, vocab_size).astype(grad_output.dtype).T @ grad_output
@@ -199,8 +217,10 @@ wrong(
 
 @wrong(
     "<pad> learns nothing",
-    hint="Every row is right except row 0. Does the sum whose gradient is asked for treat the id 0"
-    " differently from the others?",
+    hint=(
+        "Every row is right except row 0. Does the sum whose gradient is asked for treat the id 0"
+        " differently from the others?"
+    ),
     rule="add",
 )
 def without_padding(gradient, token_ids, grad_output):
@@ -211,30 +231,38 @@ def without_padding(gradient, token_ids, grad_output):
 checks.usual(
     "transposed",
     belief="rows are features",
-    hint="Your result lies on its side: a gradient has the same axes, in the same order, as the table"
-    " that it belongs to.",
+    hint=(
+        "Your result lies on its side: a gradient has the same axes, in the same order, as the"
+        " table that it belongs to."
+    ),
 )
 
 
 wrong(
     "the gradient passes through unchanged",
-    hint="This is the gradient with respect to the vectors that were looked up. What is asked for has"
-    " one row for each row of the table.",
+    hint=(
+        "This is the gradient with respect to the vectors that were looked up. What is asked for"
+        " has one row for each row of the table."
+    ),
 )(lambda token_ids, grad_output, vocab_size: grad_output.copy())
 
 
 checks.usual(
     "negated",
     belief="the gradient points downhill",
-    hint="The sizes are right, the sign is not. The minus belongs to the update of the table, not to"
-    " its gradient.",
+    hint=(
+        "The sizes are right, the sign is not. The minus belongs to the update of the table, not to"
+        " its gradient."
+    ),
 )
 
 
 @wrong(
     "the caller's arrays are free to be reshaped",
-    hint="Compare both arrays, their shapes and their numbers, before and after the call. Which line"
-    " of yours changes them instead of making an array of its own?",
+    hint=(
+        "Compare both arrays, their shapes and their numbers, before and after the call. Which line"
+        " of yours changes them instead of making an array of its own?"
+    ),
 )
 def reshaping_in_place(token_ids, grad_output, vocab_size):
     gradient = reference.embedding_gradient(token_ids, grad_output, vocab_size)

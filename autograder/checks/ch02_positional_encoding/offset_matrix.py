@@ -61,16 +61,20 @@ hidden("many pairs, far", offset=integer(20, 90), d_model=even(18, 24))
 
 wrong(
     "the usual rotation matrix will do",
-    hint="Multiply your matrix with the encoding of position 0: does it lead on or back? In an"
-    " encoding the sine stands above the cosine.",
+    hint=(
+        "Multiply your matrix with the encoding of position 0: does it lead on or back? In an"
+        " encoding the sine stands above the cosine."
+    ),
     block=lambda cosine, sine: [[cosine, -sine], [sine, cosine]],
 )
 
 
 wrong(
     "both sines have the same sign",
-    hint="Compare the two addition formulas: in one of them a term is subtracted. And how long does a"
-    " vector become under your matrix?",
+    hint=(
+        "Compare the two addition formulas: in one of them a term is subtracted. And how long does"
+        " a vector become under your matrix?"
+    ),
     block=lambda cosine, sine: [[cosine, sine], [sine, cosine]],
 )
 
@@ -84,7 +88,9 @@ wrong(
 
 @wrong(
     "an offset counts forward",
-    hint="Nothing in the addition formulas needs the offset to be positive. Where do you refuse it?",
+    hint=(
+        "Nothing in the addition formulas needs the offset to be positive. Where do you refuse it?"
+    ),
 )
 def forward_only(offset, d_model):
     if offset < 0:
@@ -101,8 +107,10 @@ wrong(
 
 @wrong(
     "sines and cosines stand in halves",
-    hint="The right numbers, in the wrong rows and columns: where do the sine and the cosine of one"
-    " pair stand in an encoding?",
+    hint=(
+        "The right numbers, in the wrong rows and columns: where do the sine and the cosine of one"
+        " pair stand in an encoding?"
+    ),
 )
 def in_halves(offset, d_model):
     angles = offset * rates_of(d_model)
@@ -119,8 +127,10 @@ wrong(
 
 wrong(
     "i is the number of the column",
-    hint="The first block is right, and the others turn too little. In the exponent stands 2i: what"
-    " does i count?",
+    hint=(
+        "The first block is right, and the others turn too little. In the exponent stands 2i: what"
+        " does i count?"
+    ),
     rates=doubled_exponent,
 )
 
@@ -134,15 +144,19 @@ wrong(
 
 wrong(
     "moving on shifts the columns",
-    hint="A matrix with a shifted diagonal moves numbers from one column to another. What happens to"
-    " the two numbers of a pair when the position grows?",
+    hint=(
+        "A matrix with a shifted diagonal moves numbers from one column to another. What happens to"
+        " the two numbers of a pair when the position grows?"
+    ),
 )(lambda offset, d_model: np.eye(d_model, k=offset))
 
 
 @wrong(
     "one position is enough to find the matrix",
-    hint="Your matrix is right for position 0. Try it at position 1: it has to be the same matrix for"
-    " every position.",
+    hint=(
+        "Your matrix is right for position 0. Try it at position 1: it has to be the same matrix"
+        " for every position."
+    ),
 )
 def from_one_position(offset, d_model):
     start, end = encoding_at([0, offset], d_model)
@@ -151,8 +165,10 @@ def from_one_position(offset, d_model):
 
 @wrong(
     "each number has its own factor",
-    hint="A factor for each number fits one position only. Which two numbers does the new sine depend"
-    " on?",
+    hint=(
+        "A factor for each number fits one position only. Which two numbers does the new sine"
+        " depend on?"
+    ),
 )
 def as_ratios(offset, d_model):
     start, end = encoding_at([1, 1 + offset], d_model)
@@ -161,8 +177,11 @@ def as_ratios(offset, d_model):
 
 wrong(
     "a fit to the first positions finds the matrix",
-    hint="Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell their"
-    " columns apart. Can you write the matrix down without a fit, or give it positions far apart?",
+    hint=(
+        "Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell their"
+        " columns apart. Can you write the matrix down without a fit, or give it positions far"
+        " apart?"
+    ),
 )(fitted_to(range(64)))
 
 

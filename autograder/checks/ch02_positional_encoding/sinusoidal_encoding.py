@@ -69,24 +69,30 @@ hidden("a single column is refused", seq_len=integer(1, 99), d_model=1)
 
 wrong(
     "the sines come first, then the cosines",
-    hint="Your sines fill the first half of the row and your cosines the second. Which columns does"
-    " the formula give to pair 0?",
+    hint=(
+        "Your sines fill the first half of the row and your cosines the second. Which columns does"
+        " the formula give to pair 0?"
+    ),
     layout=in_halves,
 )
 
 
 wrong(
     "i is the number of the column",
-    hint="The first pair is right, and the others turn too slowly. In the exponent stands 2i: does"
-    " your i count pairs, or is it the number of a column already?",
+    hint=(
+        "The first pair is right, and the others turn too slowly. In the exponent stands 2i: does"
+        " your i count pairs, or is it the number of a column already?"
+    ),
     rates=doubled_exponent,
 )
 
 
 @wrong(
     "every column has an angle of its own",
-    hint="Sine and cosine of a pair should share one angle. How many different exponents has your row,"
-    " and how many pairs are there?",
+    hint=(
+        "Sine and cosine of a pair should share one angle. How many different exponents has your"
+        " row, and how many pairs are there?"
+    ),
 )
 def with_an_angle_for_each_column(seq_len, d_model):
     require_even(d_model)
@@ -97,8 +103,10 @@ def with_an_angle_for_each_column(seq_len, d_model):
 
 @wrong(
     "even and odd are positions",
-    hint="Your rows take turns between sine and cosine. What do even and odd count in the formula:"
-    " positions or columns?",
+    hint=(
+        "Your rows take turns between sine and cosine. What do even and odd count in the formula:"
+        " positions or columns?"
+    ),
 )
 def by_parity_of_the_position(seq_len, d_model):
     require_even(d_model)
@@ -109,8 +117,10 @@ def by_parity_of_the_position(seq_len, d_model):
 
 wrong(
     "cosine comes first",
-    hint="What are the sine and the cosine of 0, and which of the two stands in column 0 of your first"
-    " row?",
+    hint=(
+        "What are the sine and the cosine of 0, and which of the two stands in column 0 of your"
+        " first row?"
+    ),
     first=np.cos,
     second=np.sin,
 )
@@ -125,8 +135,10 @@ wrong(
 
 @wrong(
     "the slowest rate is 1/10000 exactly",
-    hint="The first pair is right, and your last one turns by exactly 1/10000 radian a position. By"
-    " what does the formula divide in the exponent, and by what do you?",
+    hint=(
+        "The first pair is right, and your last one turns by exactly 1/10000 radian a position. By"
+        " what does the formula divide in the exponent, and by what do you?"
+    ),
     rule="rates",
 )
 def stretched_to_the_end(width):
@@ -135,16 +147,20 @@ def stretched_to_the_end(width):
 
 wrong(
     "the exponent runs from 0 to one half",
-    hint="The first pair is right, and your slowest one turns by about 1/100 radian a position. How"
-    " large does the exponent of the last pair become in the formula?",
+    hint=(
+        "The first pair is right, and your slowest one turns by about 1/100 radian a position. How"
+        " large does the exponent of the last pair become in the formula?"
+    ),
     rates=lambda width: 10000.0 ** (-np.arange(width // 2) / width),
 )
 
 
 wrong(
     "the rate multiplies the position the other way up",
-    hint="Your later pairs turn faster and faster. On which side of the fraction does the power of"
-    " 10000 stand?",
+    hint=(
+        "Your later pairs turn faster and faster. On which side of the fraction does the power of"
+        " 10000 stand?"
+    ),
     rates=lambda width: 1 / rates_of(width),
 )
 
@@ -158,16 +174,20 @@ wrong(
 
 wrong(
     "half precision is enough for a position",
-    hint="The first two thousand positions are right, and then neighbours become the same. Which whole"
-    " numbers does the dtype of your positions have?",
+    hint=(
+        "The first two thousand positions are right, and then neighbours become the same. Which"
+        " whole numbers does the dtype of your positions have?"
+    ),
     dtype=np.float16,
 )
 
 
 wrong(
     "single precision is enough for an angle",
-    hint="The numbers have only about seven correct digits, although their dtype could hold more. In"
-    " which dtype were the angles made?",
+    hint=(
+        "The numbers have only about seven correct digits, although their dtype could hold more. In"
+        " which dtype were the angles made?"
+    ),
     dtype=np.float32,
     rates=lambda width: rates_of(width).astype(np.float32),
     then=lambda encoding: encoding.astype(np.float64),
@@ -176,8 +196,10 @@ wrong(
 
 wrong(
     "the result may be float32",
-    hint="The numbers are right as far as they go; compare their dtype with the one that the docstring"
-    " names.",
+    hint=(
+        "The numbers are right as far as they go; compare their dtype with the one that the"
+        " docstring names."
+    ),
     then=lambda encoding: encoding.astype(np.float32),
 )
 

@@ -72,8 +72,10 @@ hidden("float16 in, float16 out", in_float16)
 
 wrong(
     "a weight depends on its own score alone",
-    hint="Each weight depends on every score of its row, because the weights share one sum. Where do"
-    " the other terms of the formula enter?",
+    hint=(
+        "Each weight depends on every score of its row, because the weights share one sum. Where do"
+        " the other terms of the formula enter?"
+    ),
     mean=lambda weights, grad_weights: weights * grad_weights,
 )
 
@@ -95,7 +97,10 @@ wrong(
 
 wrong(
     "the plain mean of the gradient is taken off",
-    hint="What is taken off each gradient is an average, but not one in which all keys count the same.",
+    hint=(
+        "What is taken off each gradient is an average, but not one in which all keys count the"
+        " same."
+    ),
     mean=lambda weights, grad_weights: grad_weights.mean(axis=-1, keepdims=True),
 )
 
@@ -109,8 +114,10 @@ wrong(
 
 wrong(
     "a sum over an axis still lines up with the array",
-    hint="What shape does your sum have, and along which axis is it stretched when it meets the"
-    " gradient?",
+    hint=(
+        "What shape does your sum have, and along which axis is it stretched when it meets the"
+        " gradient?"
+    ),
     mean=lambda weights, grad_weights: (weights * grad_weights).sum(axis=-1),
 )
 
@@ -147,8 +154,10 @@ wrong(
 
 @wrong(
     "the caller's gradient is free to be worked in",
-    hint="Compare `grad_weights` before and after the call. Which line of yours writes into it instead"
-    " of making an array of its own?",
+    hint=(
+        "Compare `grad_weights` before and after the call. Which line of yours writes into it"
+        " instead of making an array of its own?"
+    ),
 )
 def in_place(weights, grad_weights):
     grad_weights -= (weights * grad_weights).sum(axis=-1, keepdims=True)

@@ -269,8 +269,10 @@ hidden(
 
 wrong(
     "a view can split and reorder at once",
-    hint="Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape, but"
-    " hands parts of one word to several positions.",
+    hint=(
+        "Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape,"
+        " but hands parts of one word to several positions."
+    ),
     split=view_as_heads,
 )
 
@@ -285,32 +287,40 @@ wrong(
 
 wrong(
     "batch and heads may change places",
-    hint="With a batch of one sentence you are right, with two you are not. Do the sentences still"
-    " keep to themselves after your reshape?",
+    hint=(
+        "With a batch of one sentence you are right, with two you are not. Do the sentences still"
+        " keep to themselves after your reshape?"
+    ),
     split=split_batch_into_heads,
 )
 
 
 wrong(
     "the heads are in the right order for merging",
-    hint="The weights are right, the output is not. Before the heads' features can stand side by side,"
-    " which axis has to move?",
+    hint=(
+        "The weights are right, the output is not. Before the heads' features can stand side by"
+        " side, which axis has to move?"
+    ),
     merge=as_it_lies,
 )
 
 
 wrong(
     "the scale is sqrt(d_model)",
-    hint="The weights are too even. How many numbers does a dot product sum over, once there are"
-    " heads?",
+    hint=(
+        "The weights are too even. How many numbers does a dot product sum over, once there are"
+        " heads?"
+    ),
     scale=lambda head_dim, num_heads: math.sqrt(num_heads * head_dim),
 )
 
 
 wrong(
     "the dot products are the scores",
-    hint="The weights are sharper than they should be. What happens to a dot product before the"
-    " softmax?",
+    hint=(
+        "The weights are sharper than they should be. What happens to a dot product before the"
+        " softmax?"
+    ),
     scale=lambda *sizes: 1,
 )
 
@@ -338,8 +348,10 @@ wrong(
 
 wrong(
     "the softmax runs over the heads",
-    hint="Your heads share one total among them. Over which axis should each of them sum to 1 on its"
-    " own?",
+    hint=(
+        "Your heads share one total among them. Over which axis should each of them sum to 1 on its"
+        " own?"
+    ),
     weigh=lambda scores: scores.softmax(1),
 )
 
@@ -353,24 +365,30 @@ wrong(
 
 wrong(
     "putting the heads together is the end",
-    hint="One of your four layers has no part in the result. What is left to do once the heads stand"
-    " side by side?",
+    hint=(
+        "One of your four layers has no part in the result. What is left to do once the heads stand"
+        " side by side?"
+    ),
     layers=lambda self: (self.w_q, self.w_k, self.w_v, nn.Identity()),
 )
 
 
 wrong(
     "True means masked",
-    hint="You hide what may be seen, and show what may not. What does True mean in a mask of this"
-    " course?",
+    hint=(
+        "You hide what may be seen, and show what may not. What does True mean in a mask of this"
+        " course?"
+    ),
     hide=lambda scores, mask: scores.masked_fill(mask, -math.inf),
 )
 
 
 wrong(
     "a mask takes weights away",
-    hint="What do the weights of a row sum to after your mask? Those that are left should share the"
-    " whole.",
+    hint=(
+        "What do the weights of a row sum to after your mask? Those that are left should share the"
+        " whole."
+    ),
     hide=nothing,
     keep=torch.mul,
 )
@@ -392,56 +410,70 @@ wrong(
 
 wrong(
     "a score of 0 means no weight",
-    hint="Your masked scores are 0. What does the softmax make of a score of 0, and which score gives"
-    " a weight of exactly 0?",
+    hint=(
+        "Your masked scores are 0. What does the softmax make of a score of 0, and which score"
+        " gives a weight of exactly 0?"
+    ),
     hide=torch.mul,
 )
 
 
 wrong(
     "True and False can be added to scores",
-    hint="Adding True raises a score by 1, and adding False leaves it. Which score has a weight of"
-    " exactly 0?",
+    hint=(
+        "Adding True raises a score by 1, and adding False leaves it. Which score has a weight of"
+        " exactly 0?"
+    ),
     hide=torch.add,
 )
 
 
 wrong(
     "a low score is low enough",
-    hint="Your masked keys still get a little weight. Scores may be of any size: which one has a"
-    " weight of exactly 0, whatever the others?",
+    hint=(
+        "Your masked keys still get a little weight. Scores may be of any size: which one has a"
+        " weight of exactly 0, whatever the others?"
+    ),
     hide=lambda scores, mask: scores.masked_fill(~mask, -10.0),
 )
 
 
 wrong(
     "every mask has an axis for the batch and none for the heads",
-    hint="A mask may have two axes or four, and some of length 1; axes are lined up from the right."
-    " Does yours need another one?",
+    hint=(
+        "A mask may have two axes or four, and some of length 1; axes are lined up from the right."
+        " Does yours need another one?"
+    ),
     hide=lambda scores, mask: hide(scores, mask.unsqueeze(1)),
 )
 
 
 wrong(
     "one projection serves queries and keys",
-    hint="One of your four layers has no part in the result. Which layer does each of the three inputs"
-    " go through?",
+    hint=(
+        "One of your four layers has no part in the result. Which layer does each of the three"
+        " inputs go through?"
+    ),
     layers=lambda self: (self.w_q, self.w_q, self.w_v, self.w_o),
 )
 
 
 wrong(
     "values are taken as they are",
-    hint="The weights are right, the output is not. What happens to the values before they are"
-    " averaged?",
+    hint=(
+        "The weights are right, the output is not. What happens to the values before they are"
+        " averaged?"
+    ),
     layers=lambda self: (self.w_q, self.w_k, nn.Identity(), self.w_o),
 )
 
 
 wrong(
     "attention is always self-attention",
-    hint="What if query, key and value are different tensors? Look at what each of your projections is"
-    " given.",
+    hint=(
+        "What if query, key and value are different tensors? Look at what each of your projections"
+        " is given."
+    ),
     given=lambda query, key, value: (query, query, query),
 )
 
@@ -478,8 +510,10 @@ class WithoutOutputBias(reference.MultiHeadAttention):
 
 wrong(
     "a projection is as wide as one head",
-    hint="Each of the four layers has d_model features in and d_model out: the blocks of all heads in"
-    " one matrix.",
+    hint=(
+        "Each of the four layers has d_model features in and d_model out: the blocks of all heads"
+        " in one matrix."
+    ),
 )(
     module_with(
         lambda d_model, num_heads: (
@@ -492,46 +526,58 @@ wrong(
 
 wrong(
     "layers may have any name",
-    hint="The layers have to be found under the names of the docstring. Which attributes does your"
-    " __init__ set?",
+    hint=(
+        "The layers have to be found under the names of the docstring. Which attributes does your"
+        " __init__ set?"
+    ),
 )(module_with(lambda d_model, _: {"projections": nn.ModuleList(four_layers(d_model).values())}))
 
 
 wrong(
     "the sizes will fit",
-    hint="What happens when a module is made whose num_heads does not divide d_model? It should say so"
-    " at once.",
+    hint=(
+        "What happens when a module is made whose num_heads does not divide d_model? It should say"
+        " so at once."
+    ),
 )(module_with(require=lambda *sizes: None))
 
 
 wrong(
     "one map is enough to look at",
-    hint="Your weights have lost the axis of heads. The average of several maps is a map that no head"
-    " has.",
+    hint=(
+        "Your weights have lost the axis of heads. The average of several maps is a map that no"
+        " head has."
+    ),
     returned=lambda weights: weights.mean(dim=1),
 )
 
 
 wrong(
     "a list of heads has the heads first",
-    hint="The weights have the axes (batch, heads, query_len, key_len). Along which axis do you put"
-    " your heads together?",
+    hint=(
+        "The weights have the axes (batch, heads, query_len, key_len). Along which axis do you put"
+        " your heads together?"
+    ),
     returned=lambda weights: weights.transpose(0, 1),
 )
 
 
 wrong(
     "the last head's weights come first",
-    hint="The output is right, and each map of weights belongs to another head. In which order do you"
-    " collect them?",
+    hint=(
+        "The output is right, and each map of weights belongs to another head. In which order do"
+        " you collect them?"
+    ),
     returned=lambda weights: weights.flip(1),
 )
 
 
 wrong(
     "scores are as good as weights",
-    hint="What should the rows of the second result sum to? You return what the softmax was given, or"
-    " a logarithm.",
+    hint=(
+        "What should the rows of the second result sum to? You return what the softmax was given,"
+        " or a logarithm."
+    ),
     returned=torch.log,
 )
 
@@ -545,16 +591,20 @@ checks.usual(
 
 wrong(
     "weights are only there to be looked at",
-    hint="The numbers are right, but a loss on the weights could not be trained. Which step cuts the"
-    " returned weights off?",
+    hint=(
+        "The numbers are right, but a loss on the weights could not be trained. Which step cuts the"
+        " returned weights off?"
+    ),
     returned=torch.detach,
 )
 
 
 wrong(
     "no gradient is needed through the weights",
-    hint="The numbers are right, but queries and keys could never learn. Which step cuts the scores"
-    " off from what made them?",
+    hint=(
+        "The numbers are right, but queries and keys could never learn. Which step cuts the scores"
+        " off from what made them?"
+    ),
     weigh=lambda scores: scores.detach().softmax(-1),
 )
 
@@ -568,8 +618,10 @@ wrong(
 
 @wrong(
     "the caller's mask may be turned round",
-    hint="Compare the mask before and after the call. Which operation of yours writes into it? In"
-    " PyTorch their names end in an underscore.",
+    hint=(
+        "Compare the mask before and after the call. Which operation of yours writes into it? In"
+        " PyTorch their names end in an underscore."
+    ),
 )
 class MaskTurnedInPlace(reference.MultiHeadAttention):
     def forward(self, query, key, value, mask=None):

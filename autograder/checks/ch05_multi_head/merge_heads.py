@@ -42,8 +42,10 @@ hidden("a gradient flows back to a batch", x=numbers(2, 3, 3, 2), probe=gradient
 
 @wrong(
     "the axes are in the right order already",
-    hint="The shape is right, the numbers are not. What lies side by side in memory belongs to one"
-    " head at one position: which axis has to move before two heads can stand side by side?",
+    hint=(
+        "The shape is right, the numbers are not. What lies side by side in memory belongs to one"
+        " head at one position: which axis has to move before two heads can stand side by side?"
+    ),
 )
 def as_it_lies(x):
     return x.reshape(x.shape[0], x.shape[2], -1)
@@ -51,8 +53,10 @@ def as_it_lies(x):
 
 @wrong(
     "view works on every tensor",
-    hint="A transposed tensor keeps its numbers where they were, and a view cannot reorder them. Which"
-    " method copies them where it has to?",
+    hint=(
+        "A transposed tensor keeps its numbers where they were, and a view cannot reorder them."
+        " Which method copies them where it has to?"
+    ),
 )
 def by_view(x):
     batch, heads, seq_len, head_dim = x.shape
@@ -61,30 +65,38 @@ def by_view(x):
 
 like_cards = wrong(
     "features were dealt out like cards",
-    hint="Take the first position of your result: which numbers come first? All features of head 0"
-    " should stand before those of head 1.",
+    hint=(
+        "Take the first position of your result: which numbers come first? All features of head 0"
+        " should stand before those of head 1."
+    ),
     order=(0, 2, 3, 1),
 )
 
 
 wrong(
     "heads are added up",
-    hint="Your result is as wide as one head. The heads should stand side by side, not on top of each"
-    " other.",
+    hint=(
+        "Your result is as wide as one head. The heads should stand side by side, not on top of"
+        " each other."
+    ),
 )(lambda x: x.sum(dim=1))
 
 
 wrong(
     "heads are averaged",
-    hint="An average of the heads makes one average out of many again. Each head's features should"
-    " keep a place of their own.",
+    hint=(
+        "An average of the heads makes one average out of many again. Each head's features should"
+        " keep a place of their own."
+    ),
 )(lambda x: x.mean(dim=1))
 
 
 wrong(
     "heads are put one below the other",
-    hint="Your result has more positions than the sentence. Along which axis should the heads be put"
-    " together?",
+    hint=(
+        "Your result has more positions than the sentence. Along which axis should the heads be put"
+        " together?"
+    ),
 )(lambda x: x.flatten(1, 2))
 
 
@@ -97,8 +109,10 @@ wrong(
 
 wrong(
     "batch and heads are one axis",
-    hint="In your result, features of different sentences stand side by side. Which axis did you merge"
-    " with the features?",
+    hint=(
+        "In your result, features of different sentences stand side by side. Which axis did you"
+        " merge with the features?"
+    ),
     order=(1, 2, 0, 3),
 )
 
@@ -112,8 +126,10 @@ wrong(
 
 wrong(
     "numbers may be copied out and in again",
-    hint="The numbers are right, but the result has lost its way back to x. Which step leaves PyTorch,"
-    " or cuts the graph?",
+    hint=(
+        "The numbers are right, but the result has lost its way back to x. Which step leaves"
+        " PyTorch, or cuts the graph?"
+    ),
     then=lambda merged: torch.from_numpy(merged.detach().float().numpy()).to(merged.dtype),
 )
 

@@ -63,8 +63,10 @@ hidden("a gradient flows back to a batch", to_split(2, 3, 3, 2), probe=gradients
 
 view_as_heads = wrong(
     "a view can split and reorder at once",
-    hint="The shape is right, the numbers are not: a view or reshape keeps their order in memory."
-    " Follow the second word: do all of its features stay with the second position?",
+    hint=(
+        "The shape is right, the numbers are not: a view or reshape keeps their order in memory."
+        " Follow the second word: do all of its features stay with the second position?"
+    ),
     cut=lambda x, num_heads: x.reshape(len(x), num_heads, x.shape[1], -1),
     order=(0, 1, 2, 3),
 )
@@ -90,8 +92,10 @@ def cut_off_the_rest(x, num_heads):
 
 wrong(
     "PyTorch will complain by itself",
-    hint="PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice"
-    " first, and in which words?",
+    hint=(
+        "PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice"
+        " first, and in which words?"
+    ),
     cut=lambda x, num_heads: x.reshape(*x.shape[:2], num_heads, x.shape[-1] // num_heads),
     require=lambda *sizes: None,
 )
@@ -115,15 +119,19 @@ wrong(
 
 wrong(
     "cutting the last axis is all",
-    hint="The last axis is cut as it should be. Which two of the four axes have not changed places"
-    " yet?",
+    hint=(
+        "The last axis is cut as it should be. Which two of the four axes have not changed places"
+        " yet?"
+    ),
     order=(0, 1, 2, 3),
 )
 
 
 wrong(
     "positions go last",
-    hint="Each head should hold a matrix with one row for each position. Is yours lying on its side?",
+    hint=(
+        "Each head should hold a matrix with one row for each position. Is yours lying on its side?"
+    ),
     order=(0, 2, 3, 1),
 )
 
@@ -144,8 +152,10 @@ wrong(
 
 checks.usual(
     "detached",
-    hint="The numbers are right, but the result has lost its way back to x. Which step leaves PyTorch,"
-    " or makes a new tensor of bare numbers?",
+    hint=(
+        "The numbers are right, but the result has lost its way back to x. Which step leaves"
+        " PyTorch, or makes a new tensor of bare numbers?"
+    ),
 )
 
 

@@ -46,7 +46,7 @@ def short_ids(rng):
 
 
 def additive(mask, device=None):
-    """Write a mask as what is added to the scores, 0 or -inf; on the default device, unless another is
-    named.
+    """Write a mask as what is added to the scores, 0 or -inf; on the default device, unless another
+    is named.
     """
     return torch.zeros(mask.shape, device=device).masked_fill(~mask, -math.inf)

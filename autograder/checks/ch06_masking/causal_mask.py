@@ -50,31 +50,39 @@ hidden("the device asked for, again", positions(2, 40, device="meta"), probe=dev
 checks.usual(
     "transposed",
     belief="rows are keys",
-    hint="Rows are queries, columns are keys. Read your last row: what may the last position attend"
-    " to? Is the triangle the other way round?",
+    hint=(
+        "Rows are queries, columns are keys. Read your last row: what may the last position attend"
+        " to? Is the triangle the other way round?"
+    ),
 )
 
 
 checks.usual(
     "inverted",
     belief="True marks what is masked",
-    hint="Your mask is upside down: True means that a query may attend to a key. May the first"
-    " position attend to itself?",
+    hint=(
+        "Your mask is upside down: True means that a query may attend to a key. May the first"
+        " position attend to itself?"
+    ),
 )
 
 
 past_alone = wrong(
     "a position must not see itself",
-    hint="What is left for the first position to attend to? The word that a position predicts is not"
-    " the one that it holds.",
+    hint=(
+        "What is left for the first position to attend to? The word that a position predicts is not"
+        " the one that it holds."
+    ),
     diagonal=-1,
 )
 
 
 wrong(
     "a position may see the next one",
-    hint="In training, the next position holds the very word that this one should predict. Look at the"
-    " diagonal above the main one.",
+    hint=(
+        "In training, the next position holds the very word that this one should predict. Look at"
+        " the diagonal above the main one."
+    ),
     diagonal=1,
 )
 
@@ -95,8 +103,10 @@ wrong(
 
 wrong(
     "a mask of queries and keys has two axes",
-    hint="The mask has to meet the padding mask and the scores, which have four axes. Where do batch"
-    " and heads stand?",
+    hint=(
+        "The mask has to meet the padding mask and the scores, which have four axes. Where do batch"
+        " and heads stand?"
+    ),
     then=lambda mask: mask[0, 0],
 )
 
@@ -110,8 +120,10 @@ wrong(
 
 wrong(
     "ones and zeros are as good as True and False",
-    hint="Your triangle is right, its type is not. Which dtype has a tensor of ones unless it is told"
-    " otherwise?",
+    hint=(
+        "Your triangle is right, its type is not. Which dtype has a tensor of ones unless it is"
+        " told otherwise?"
+    ),
     then=torch.Tensor.float,
 )
 
@@ -125,8 +137,10 @@ wrong(
 
 wrong(
     "masks live on the CPU",
-    hint="Where do the functions with which you make new tensors put them? Look at the second"
-    " parameter.",
+    hint=(
+        "Where do the functions with which you make new tensors put them? Look at the second"
+        " parameter."
+    ),
     device=None,
 )
 

@@ -53,16 +53,20 @@ hidden("the device of the ids, again", sentences([4, 1, 3], 4), probe=device_kep
 
 wrong(
     "either permission is enough",
-    hint="A key needs both permissions: to be a word, and not to lie in the future. How did you join"
-    " them?",
+    hint=(
+        "A key needs both permissions: to be a word, and not to lie in the future. How did you join"
+        " them?"
+    ),
     combine=torch.logical_or,
 )
 
 
 wrong(
     "and joins what it stands between",
-    hint="Python's `and` asks whether a whole tensor is true. Which operator joins booleans entry by"
-    " entry?",
+    hint=(
+        "Python's `and` asks whether a whole tensor is true. Which operator joins booleans entry by"
+        " entry?"
+    ),
     combine=lambda words, past: words and past,
 )
 
@@ -83,24 +87,30 @@ wrong(
 
 wrong(
     "the queries are masked",
-    hint="Your rows of padding are empty, but its columns are open: rows are queries, columns are"
-    " keys.",
+    hint=(
+        "Your rows of padding are empty, but its columns are open: rows are queries, columns are"
+        " keys."
+    ),
     padding=lambda *given: reference.padding_mask(*given).mT,
 )
 
 
 wrong(
     "padding must not attend either",
-    hint="You emptied the rows of padding as well. The rule speaks of keys alone: what may a query of"
-    " padding attend to?",
+    hint=(
+        "You emptied the rows of padding as well. The rule speaks of keys alone: what may a query"
+        " of padding attend to?"
+    ),
     combine=lambda words, past: words & words.mT & past,
 )
 
 
 wrong(
     "every position may see itself",
-    hint="Look at the diagonal where a position is padding: may anything attend to it, itself"
-    " included?",
+    hint=(
+        "Look at the diagonal where a position is padding: may anything attend to it, itself"
+        " included?"
+    ),
     combine=lambda words, past: words & past | past & past.mT,
 )
 
@@ -114,16 +124,20 @@ checks.usual(
 
 wrong(
     "the triangle's rows are keys",
-    hint="Is your triangle the other way round? Read the first row: what may the first query attend"
-    " to?",
+    hint=(
+        "Is your triangle the other way round? Read the first row: what may the first query attend"
+        " to?"
+    ),
     causal=lambda *given: reference.causal_mask(*given).mT,
 )
 
 
 wrong(
     "a position must not see itself",
-    hint="What is left for the first query to attend to? The word that a position predicts is not the"
-    " one that it holds.",
+    hint=(
+        "What is left for the first query to attend to? The word that a position predicts is not"
+        " the one that it holds."
+    ),
     causal=past_alone,
 )
 

@@ -285,22 +285,28 @@ wrong(
 
 wrong(
     "the weights are masked",
-    hint="The mask comes too late. The weights that are left no longer sum to 1, and what was barred"
-    " still counts in the softmax that made them. Where do scores become weights?",
+    hint=(
+        "The mask comes too late. The weights that are left no longer sum to 1, and what was barred"
+        " still counts in the softmax that made them. Where do scores become weights?"
+    ),
 )(attention_with(lambda scores, mask: scores.softmax(-1) * mask))
 
 
 wrong(
     "a masked score is 0",
-    hint="A score of 0 is a score like any other: what is its exponential? Which score has an"
-    " exponential of 0?",
+    hint=(
+        "A score of 0 is a score like any other: what is its exponential? Which score has an"
+        " exponential of 0?"
+    ),
 )(attention_with(lambda scores, mask: (scores * mask).softmax(-1)))
 
 
 wrong(
     "True and False can be added to scores",
-    hint="Adding True raises a score by 1, and adding False leaves it. What should be added where a"
-    " key is barred?",
+    hint=(
+        "Adding True raises a score by 1, and adding False leaves it. What should be added where a"
+        " key is barred?"
+    ),
 )(attention_with(lambda scores, mask: (scores + mask).softmax(-1)))
 
 
@@ -312,8 +318,10 @@ wrong(
 
 @wrong(
     "nan_to_num on the weights mends all, where -inf was added",
-    hint="You sweep nan out of the result, but the way back still goes through the softmax that made"
-    " it. Can you keep nan from arising?",
+    hint=(
+        "You sweep nan out of the result, but the way back still goes through the softmax that made"
+        " it. Can you keep nan from arising?"
+    ),
 )
 @attention_with
 def added_and_swept(scores, mask):
@@ -323,22 +331,28 @@ def added_and_swept(scores, mask):
 
 wrong(
     "nan_to_num on the output mends all",
-    hint="The output is clean, but the weights that made it were nan, and the gradient of the values"
-    " is a product with them.",
+    hint=(
+        "The output is clean, but the weights that made it were nan, and the gradient of the values"
+        " is a product with them."
+    ),
 )(of_result(each(torch.nan_to_num))(attention_with(filled(-math.inf))))
 
 
 wrong(
     "-1e9 is as good as -inf",
-    hint="How far does float16 reach? Could a score lie below -1e9 itself? And what does a softmax"
-    " make of a row in which all scores are the same?",
+    hint=(
+        "How far does float16 reach? Could a score lie below -1e9 itself? And what does a softmax"
+        " make of a row in which all scores are the same?"
+    ),
 )(attention_with(filled(-1e9)))
 
 
 wrong(
     "a score lowered by 1e9 is a score of -inf",
-    hint="If all scores of a row are lowered by the same number, what does the softmax make of them?"
-    " And how far does float16 reach?",
+    hint=(
+        "If all scores of a row are lowered by the same number, what does the softmax make of them?"
+        " And how far does float16 reach?"
+    ),
 )(attention_with(lambda scores, mask: (scores - (~mask).to(scores.dtype) * 1e9).softmax(-1)))
 
 
@@ -361,50 +375,64 @@ def zeroed_too_late(query, key, value, mask=None):
 
 wrong(
     "-1e4 fits every dtype",
-    hint="Could scores lie below your stand-in? And what does a softmax make of a row in which all of"
-    " them are the same?",
+    hint=(
+        "Could scores lie below your stand-in? And what does a softmax make of a row in which all"
+        " of them are the same?"
+    ),
 )(attention_with(filled(-1e4)))
 
 
 wrong(
     "-1e4, and zeros behind it, hold for all scores",
-    hint="Scores may be of any size. What if those that are allowed lie below the number that stands"
-    " for -inf?",
+    hint=(
+        "Scores may be of any size. What if those that are allowed lie below the number that stands"
+        " for -inf?"
+    ),
 )(attention_with(filled(-1e4, zeroed=True)))
 
 
 wrong(
     "-1e9, and zeros behind it, hold for all dtypes",
-    hint="Does the number that stands for -inf fit into float16? And what if the scores that are"
-    " allowed lie below it?",
+    hint=(
+        "Does the number that stands for -inf fit into float16? And what if the scores that are"
+        " allowed lie below it?"
+    ),
 )(attention_with(filled(-1e9, zeroed=True)))
 
 
 wrong(
     "the lowest number alone gives nothing to an empty row",
-    hint="If all scores of a row are equally low, what does the softmax make of them? A query that may"
-    " attend to nothing should get nothing.",
+    hint=(
+        "If all scores of a row are equally low, what does the softmax make of them? A query that"
+        " may attend to nothing should get nothing."
+    ),
 )(attention_with(filled()))
 
 
 wrong(
     "what is left can be divided by its sum",
-    hint="You divide by the sum of what the mask has left. When is that sum 0, and what should happen"
-    " then?",
+    hint=(
+        "You divide by the sum of what the mask has left. When is that sum 0, and what should"
+        " happen then?"
+    ),
 )(attention_with(renormalised(lambda total: total)))
 
 
 wrong(
     "a small epsilon makes the division safe",
-    hint="Your weights are divided by a little too much, and in float16 your epsilon is 0. When is the"
-    " sum 0, and what should happen then?",
+    hint=(
+        "Your weights are divided by a little too much, and in float16 your epsilon is 0. When is"
+        " the sum 0, and what should happen then?"
+    ),
 )(attention_with(renormalised(lambda total: total + 1e-9)))
 
 
 wrong(
     "weights that rounded to 0 can be scaled up again",
-    hint="What if a masked key has by far the largest score? Look at the weights of the others before"
-    " you divide.",
+    hint=(
+        "What if a masked key has by far the largest score? Look at the weights of the others"
+        " before you divide."
+    ),
 )(attention_with(renormalised(lambda total: total.clamp(min=torch.finfo(total.dtype).tiny))))
 
 
@@ -465,8 +493,10 @@ wrong("the mask can wait", hint="These are the weights without any mask.", mask=
 
 @wrong(
     "the caller's mask is free to be worked in",
-    hint="Compare `mask` before and after the call. A method whose name ends in an underscore writes"
-    " where it reads.",
+    hint=(
+        "Compare `mask` before and after the call. A method whose name ends in an underscore writes"
+        " where it reads."
+    ),
 )
 def turned_round_in_place(query, key, value, mask=None):
     if mask is not None:
@@ -476,8 +506,10 @@ def turned_round_in_place(query, key, value, mask=None):
 
 @wrong(
     "the caller's query is free to be worked in",
-    hint="Compare `query` before and after the call. Which line of yours writes into it instead of"
-    " making a tensor of its own?",
+    hint=(
+        "Compare `query` before and after the call. Which line of yours writes into it instead of"
+        " making a tensor of its own?"
+    ),
 )
 def query_scaled_in_place(query, key, value, mask=None):
     with torch.no_grad():
@@ -494,16 +526,20 @@ checks.usual(
 
 wrong(
     "the dot products are the scores",
-    hint="The weights are sharper than they should be. What happens to the dot products before the"
-    " softmax?",
+    hint=(
+        "The weights are sharper than they should be. What happens to the dot products before the"
+        " softmax?"
+    ),
     query=lambda query: query * math.sqrt(query.shape[-1]),
 )
 
 
 wrong(
     "returned weights are only to be looked at",
-    hint="The numbers are right, but somewhere the weights lose their history, and no gradient finds"
-    " its way back.",
+    hint=(
+        "The numbers are right, but somewhere the weights lose their history, and no gradient finds"
+        " its way back."
+    ),
     then=lambda results: (results[0], results[1].detach()),
 )
 

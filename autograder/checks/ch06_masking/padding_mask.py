@@ -40,8 +40,10 @@ checks.usual(
 
 wrong(
     "padding always has the id 0",
-    hint="Which id fills up? Look at the second parameter, and at what 0 stands for when padding has"
-    " another id.",
+    hint=(
+        "Which id fills up? Look at the second parameter, and at what 0 stands for when padding has"
+        " another id."
+    ),
     pad_id=0,
 )
 
@@ -56,15 +58,19 @@ def above(token_ids, pad_id=0):
 
 wrong(
     "a mask has the shape of the ids",
-    hint="This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of their"
-    " axes does yours have, and where do those that are missing belong?",
+    hint=(
+        "This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of their"
+        " axes does yours have, and where do those that are missing belong?"
+    ),
     then=lambda mask: mask[:, 0, 0],
 )
 
 
 wrong(
     "one axis for all heads and queries is enough",
-    hint="Count the axes of the scores from the right: which one would the batch of your mask meet?",
+    hint=(
+        "Count the axes of the scores from the right: which one would the batch of your mask meet?"
+    ),
     then=lambda mask: mask[:, 0],
 )
 
@@ -72,14 +78,19 @@ wrong(
 checks.usual(
     "transposed",
     belief="the queries are masked",
-    hint="Rows are queries, columns are keys. Which of them must not be padding, for the others' sake?",
+    hint=(
+        "Rows are queries, columns are keys. Which of them must not be padding, for the others'"
+        " sake?"
+    ),
 )
 
 
 wrong(
     "every query needs a copy",
-    hint="The mask is the same for every query. What does an axis of length 1 do when it meets a"
-    " longer one?",
+    hint=(
+        "The mask is the same for every query. What does an axis of length 1 do when it meets a"
+        " longer one?"
+    ),
     then=lambda mask: mask.repeat(1, 1, mask.shape[-1], 1),
 )
 
@@ -93,16 +104,20 @@ wrong(
 
 wrong(
     "ones and zeros are as good as True and False",
-    hint="Your numbers say the right thing in the wrong type: `~` does to an integer 1 something else"
-    " than to True.",
+    hint=(
+        "Your numbers say the right thing in the wrong type: `~` does to an integer 1 something"
+        " else than to True."
+    ),
     then=torch.Tensor.int,
 )
 
 
 @wrong(
     "the words of a sentence come first",
-    hint="Does your mask say how many words there are, or where they are? Padding may stand in front"
-    " of words, too.",
+    hint=(
+        "Does your mask say how many words there are, or where they are? Padding may stand in front"
+        " of words, too."
+    ),
 )
 def by_length(token_ids, pad_id=0):
     lengths = (token_ids != pad_id).sum(dim=1)
@@ -111,7 +126,10 @@ def by_length(token_ids, pad_id=0):
 
 wrong(
     "behind padding there are no words",
-    hint="What comes behind the first padding in your mask? Padding may stand in front of words, too.",
+    hint=(
+        "What comes behind the first padding in your mask? Padding may stand in front of words,"
+        " too."
+    ),
     then=lambda mask: mask.cumprod(dim=-1).bool(),
 )
 
@@ -125,8 +143,10 @@ wrong(
 
 @wrong(
     "the caller's ids are free to be worked in",
-    hint="Compare `token_ids` before and after the call. A method whose name ends in an underscore"
-    " writes where it reads.",
+    hint=(
+        "Compare `token_ids` before and after the call. A method whose name ends in an underscore"
+        " writes where it reads."
+    ),
 )
 def in_place(token_ids, pad_id=0):
     return token_ids.ne_(pad_id).bool()[:, None, None]

@@ -25,21 +25,23 @@ POSSESSIVES = {
     "our": "nostro",
     "their": "loro",
 }
+# The only forms that the rule for adjectives does not make.
 POSSESSIVE_PLURALS = {
     "mio": "miei",
     "tuo": "tuoi",
     "suo": "suoi",
-}  # the only forms that the rule for adjectives does not make
+}
 NUMBERS = {"two": "due", "three": "tre", "four": "quattro", "five": "cinque", "ten": "dieci"}
 OBJECT_PRONOUNS = {"me": "mi", "you": "ti", "him": "lo", "her": "la", "us": "ci", "them": "li"}
 LIKERS = {"i": "mi", "you": "ti", "he": "gli", "she": "le", "we": "ci"}
 SHORT = {  # before a noun: (plain, s + consonant and its like, vowel)
     "bello": ("bel", "bello", "bell'"),
+    # "bell'isola" is as good; one of the two has to be decided on.
     "bella": (
         "bella",
         "bella",
         "bella",
-    ),  # "bell'isola" is as good; one of the two has to be decided on
+    ),
     "belli": ("bei", "begli", "begli"),
     "buono": ("buon", "buono", "buon"),
     "quello": ("quel", "quello", "quell'"),
@@ -53,13 +55,14 @@ SHORT = {  # before a noun: (plain, s + consonant and its like, vowel)
     "un": ("un", "uno", "un"),
     "una": ("una", "una", "un'"),
 }
+# Prepositions that melt into the article behind them.
 JOINED = {
     "di": "de",
     "a": "a",
     "da": "da",
     "in": "ne",
     "su": "su",
-}  # prepositions that melt into the article behind them
+}
 JOINED_ARTICLES = {
     "il": "l",
     "lo": "llo",
@@ -69,11 +72,12 @@ JOINED_ARTICLES = {
     "gli": "gli",
     "le": "lle",
 }
+# Before an English verb, behind an Italian one.
 ADVERBS = {
     "always": "sempre",
     "often": "spesso",
     "never": "mai",
-}  # before an English verb, behind an Italian one
+}
 LIKE = verb(("like", "likes", "liked"), "piacere")
 SAY, KNOW = VERBS["say", "dire"], VERBS["know", "sapere"]
 
@@ -231,9 +235,8 @@ def whose(determiner, noun, plural, adjectives, owner, core):
         return (), (definite_article(gender, plural, core[0]), *core), True
     if determiner in POSSESSIVES:
         own = possessive(determiner, gender, plural)
-        bare = (
-            "family" in noun.tags and not plural and not adjectives and own != "loro"
-        )  # mio padre
+        # Mio padre.
+        bare = "family" in noun.tags and not plural and not adjectives and own != "loro"
         article = () if bare else (definite_article(gender, plural, own),)
         return (), (*article, own, *core), not bare
     return (), (*italian_determiner(determiner, gender, plural, core[0]), *core), False

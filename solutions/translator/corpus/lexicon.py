@@ -623,9 +623,8 @@ def present(infinitive):
         return tuple(IRREGULAR_PRESENT[infinitive].split())
     stem = infinitive[:-3]
     if infinitive.endswith("are"):
-        soft = (
-            stem + "h" if stem[-1] in "cg" else stem.removesuffix("i")
-        )  # before -i: cerchi, mangi
+        # Before -i: cerchi, mangi.
+        soft = stem + "h" if stem[-1] in "cg" else stem.removesuffix("i")
         return stem + "o", soft + "i", stem + "a", soft + "iamo", stem + "ano"
     long = stem + "isc" if infinitive in WITH_ISC else stem
     return long + "o", long + "i", long + "e", stem + "iamo", long + "ono"

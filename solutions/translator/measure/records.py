@@ -19,6 +19,7 @@ import torch
 from solutions.translator.measure import evaluation
 
 MADE_BY = "made_by.json"
+# Of the test's sentences, ordered from the worst translation to the best.
 SAMPLES = (
     0.95,
     0.9,
@@ -26,7 +27,7 @@ SAMPLES = (
     0.5,
     0.1,
     0.05,
-)  # of the test's sentences, ordered from the worst translation to the best
+)
 
 
 def note_command(folder, arguments):

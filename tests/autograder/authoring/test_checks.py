@@ -63,8 +63,8 @@ def test_an_exercise_knows_enough_wrong_and_right_answers(exercise):
 
 @exercises
 def test_the_checks_of_an_exercise_have_no_faults(exercise):
-    papers = [prepared(exercise.reference, seed) for seed in SEEDS[:2]]
-    faults = faults_of(exercise, papers)
+    preparations = [prepared(exercise.reference, seed) for seed in SEEDS[:2]]
+    faults = faults_of(exercise, preparations)
     assert not faults, "\n".join(faults)
 
 

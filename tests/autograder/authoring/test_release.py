@@ -71,10 +71,11 @@ def test_the_setup_cell_imports_what_the_contract_names(stem):
 @stems
 def test_the_first_cell_of_code_does_nothing_where_the_course_is_and_nobody_edits_it(stem, capsys):
     first, *_ = code_of(nbformat.read(notebook_of(stem), as_version=4))
+    # Nothing of nbgrader's: see `course_cell`
     assert first.metadata == {
         "deletable": False,
         "editable": False,
-    }  # nothing of nbgrader's: see `course_cell`
+    }
     loaded = set(sys.modules)
     exec(first.source, {})
     assert set(sys.modules) == loaded  # it looks for the course, and loads nothing
@@ -171,9 +172,8 @@ def test_no_released_notebook_holds_a_solution_or_a_hidden_case(stem):
         if cell.cell_type == "code"
     )
     lines = map(str.strip, solutions_of(stem).splitlines())
-    solution_lines = [
-        line for line in lines if re.search(r"\w", line)
-    ]  # a bracket gives nothing away
+    # A bracket gives nothing away.
+    solution_lines = [line for line in lines if re.search(r"\w", line)]
     assert len(solution_lines) > 5
     assert [line for line in solution_lines if line in code] == []
     assert "BEGIN SOLUTION" not in released

@@ -18,9 +18,8 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.course import ROOT, notebook_of
 from tests.conftest import hand_in, solved_notebook
 
-pytestmark = pytest.mark.xdist_group(
-    "autograde"
-)  # its submissions are graded once, for all of its tests
+# Its submissions are graded once, for all of its tests.
+pytestmark = pytest.mark.xdist_group("autograde")
 
 STEM = "ch04_attention"
 NBGRADER = Path(sys.executable).parent / "nbgrader"
@@ -264,9 +263,8 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
         env={**os.environ, "PATH": "/usr/bin:/bin"},
     )
     with Gradebook(f"sqlite:///{copied / 'autograder' / 'gradebook.db'}") as gradebook:
-        assert (
-            gradebook.find_submission(STEM, "ada").score == TOTAL / 2
-        )  # the copy's judge gives half
+        # The copy's judge gives half.
+        assert gradebook.find_submission(STEM, "ada").score == TOTAL / 2
 
 
 def test_an_nbgrader_without_our_settings_gives_nothing_for_hidden_cells(tmp_path):

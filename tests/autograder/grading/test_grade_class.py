@@ -499,9 +499,8 @@ def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
                 capture_output=True,
                 text=True,
             )
-            if (
-                ran.returncode == 0 or time.monotonic() > until
-            ):  # its workers take a while to be there
+            # Its workers take a while to be there.
+            if ran.returncode == 0 or time.monotonic() > until:
                 break
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert scores_in(url_of(tmp_path / "cluster")) == scores_in(url_of(folder))

@@ -97,9 +97,8 @@ def test_another_releases_cell_for_the_course_does_no_harm(tmp_path):
     assert [cell.source for cell in graded.cells if cell.id.startswith("extra-")] == [
         published.source
     ]
-    exec(
-        published.source, {}
-    )  # IPython's own `get_ipython` is not asked for: nothing is missing here
+    # IPython's own `get_ipython` is not asked for: nothing is missing here.
+    exec(published.source, {})
 
 
 def test_of_two_cells_with_one_id_the_last_counts_and_both_run(tmp_path):

@@ -279,9 +279,8 @@ def test_a_scripted_model_notices_how_it_is_used():
         lambda model, src: model(src, torch.tensor([[1, 9, 5]])).argmax(-1),
         decoding_case([[7, 5, 2]], False),
     )
-    assert told["result"].values.tolist() == [
-        [7, 8, 8]
-    ]  # after a wrong prefix, a word that is in no script
+    # After a wrong prefix, a word that is in no script.
+    assert told["result"].values.tolist() == [[7, 8, 8]]
 
 
 def test_draws_are_what_they_say():
@@ -310,9 +309,8 @@ def searching_case(table, **arguments):
 
 
 def test_a_table_is_read_by_prefix():
-    log_probs = [
-        [[0.0, -9.0, -5.0, -1.0], [-3.0, -9.0, -1.0, -2.0]]
-    ]  # after an even number, and after an odd one
+    # After an even number, and after an odd one.
+    log_probs = [[[0.0, -9.0, -5.0, -1.0], [-3.0, -9.0, -1.0, -2.0]]]
 
     def follow_the_likeliest(step_log_probs, bos_id):
         ids = [bos_id]

@@ -141,9 +141,8 @@ def kept_back_structures(english):
         for place in range(1, len(read))
         if read[place] == "that" and read[place - 1] in {"say", "know"}
     ]
-    inner = (
-        said[0] if said else len(read)
-    )  # in "does he say that the cat does not sleep?" the question is not negated
+    # In "does he say that the cat does not sleep?" the question is not negated.
+    inner = said[0] if said else len(read)
     owned = [
         place for place, word in enumerate(read) if word == "s" and read[place - 1].endswith("'")
     ]
@@ -405,9 +404,8 @@ def marked_predicate(read):
         or SHORTENED.get(read[0])
         or (POSSESSIVE_FORMS.get(read[0]) and (None, False, ""))
     )
-    noun = (
-        noun_group(read, 0) if article and read[0] not in {"quanti", "quante"} else None
-    )  # there the subject stands behind
+    # There the subject stands behind.
+    noun = noun_group(read, 0) if article and read[0] not in {"quanti", "quante"} else None
     if noun is None:
         return []
     features = {

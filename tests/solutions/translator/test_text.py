@@ -112,9 +112,8 @@ def test_each_reason_is_counted_once_and_in_order():
 
 def test_tidy_text_is_composed_and_stays_as_it_is():
     assert tidy("e\u0300  c\u0327a\x07va\u00ad\r\n") == "è ça va"
-    assert (
-        tidy("l\u2019amico \u0915\u094d\u200d\u0937") == "l\u2019amico \u0915\u094d\u200d\u0937"
-    )  # this joiner changes the letter
+    # This joiner changes the letter.
+    assert tidy("l\u2019amico \u0915\u094d\u200d\u0937") == "l\u2019amico \u0915\u094d\u200d\u0937"
     letters = [
         chr(code)
         for code in [*range(0x250), *range(0x300, 0x370), *range(0x2000, 0x2070), 0xAC00, 0x1F600]
@@ -155,9 +154,8 @@ def test_bleu_is_what_the_formula_gives():
 
 
 def test_bleu_punishes_what_is_too_short():
-    by_hand = 100 * 2.718281828459045 ** (
-        1 - 8 / 4
-    )  # all that is there is right, but it is 4 words of 8
+    # All that is there is right, but it is 4 words of 8.
+    by_hand = 100 * 2.718281828459045 ** (1 - 8 / 4)
     assert bleu(["a b c d"], ["a b c d e f g h"]).value == pytest.approx(by_hand)
 
 

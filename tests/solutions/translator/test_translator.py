@@ -413,9 +413,8 @@ def test_a_model_of_one_s_own_trains(tmp_path, kind):
     training = prepare(
         tmp_path / "run", toy_pairs(), toy_pairs(20, seed=1), SHAPE, SETTINGS, model_path=own
     )
-    assert (
-        training.model.src_embedding.weight.std() < 1.5 * SHAPE.d_model**-0.5
-    )  # as the course's own
+    # As the course's own.
+    assert training.model.src_embedding.weight.std() < 1.5 * SHAPE.d_model**-0.5
     before = training.validation_loss()
     assert training.run() < before
     run = FinishedRun(tmp_path / "run")
