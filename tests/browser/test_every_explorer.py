@@ -2,6 +2,7 @@
 touched it, its Italian is called Italian, and its bars outlive the colours of the reader's system.
 """
 
+import functools
 import re
 
 import pytest
@@ -99,6 +100,7 @@ def test_an_explorer_is_silent_until_the_reader_does_something(page, explorer, n
     assert spoken.text_content() != before
 
 
+@functools.cache  # the corpus takes seconds to draw
 def italian_words():
     """Return the words of the corpus that are Italian alone."""
     english, italian = (

@@ -69,8 +69,11 @@ def test_what_is_begun_is_tidy_code_in_the_place_of_the_next_exercise(
 
 
 def what_ruff_says(path, *options):
-    command = [sys.executable, "-m", "ruff", "check", "--quiet", "--no-cache"]
-    command += ["--config", ROOT / "pyproject.toml", *options, path]
+    """Format a file, as `make check` does first, and return what else ruff says of it."""
+    ruff = [sys.executable, "-m", "ruff"]
+    given = ["--quiet", "--no-cache", "--config", ROOT / "pyproject.toml"]
+    subprocess.run([*ruff, "format", *given, path], check=True)
+    command = [*ruff, "check", *given, *options, path]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
 
 
