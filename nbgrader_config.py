@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))  # a copy of the tree grades with its own code
 # comes first.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
-# Nbgrader 0.9.6 with SQLAlchemy 2: four pages of them, none a fault.
+# nbgrader 0.9.6 with SQLAlchemy 2: four pages of them, none a fault.
 warnings.filterwarnings("ignore", category=SAWarning)
 
 c = get_config()  # noqa: F821  (nbgrader provides it)
