@@ -7,7 +7,7 @@ one place, in `autograder/checks/chNN_x/<exercise>.py`.
     shown("three scores become three weights", scores=normal(3), weight=2)
     hidden("an axis in the middle", scores=normal(3, 3, 3), axis=1)
 
-    @wrong("dividing by the sum is enough", hint="What does the formula do to each score first?")
+    @wrong("dividing by the sum is enough", "What does the formula do to each score first?")
     def without_exponential(scores, axis=-1): ...
 
     @right
@@ -91,13 +91,14 @@ class Checks:
         """Declare a wrong answer: a decorator, or called with what a function made, unless it is
         the right one but for what is `changed`, or for what is done `then`:
 
-            wrong("the width is 512", hint="...", d_model=512)
-            wrong("steps count from 0", hint="...", step=lambda step: step + 1)
-            wrong("a tensor is a number", hint="...", then=torch.tensor)
+            wrong("the width is 512", "...", d_model=512)
+            wrong("steps count from 0", "...", step=lambda step: step + 1)
+            wrong("a tensor is a number", "...", then=torch.tensor)
 
         Args:
             belief: the thought behind it, in one line, for the instructor's report.
-            hint: what that learner should look at; it never says what to write.
+            hint: what that learner should look at; it never says what to write. It may run over
+                several lines.
             rule: which of the family's rules the decorated function is.
             then: a function of the right result.
             changed: rules of the family by name; and arguments of the reference, each with what it
@@ -108,6 +109,8 @@ class Checks:
             raise self._error(f"the wrong answer {belief!r} has no hint")
         if any(belief == other.belief for other in self.misconceptions):
             raise self._error(f"two wrong answers have the belief {belief!r}")
+
+        hint = " ".join(hint.split())
 
         def declare(implementation):
             self.misconceptions.append(Misconception(belief, implementation, hint))

@@ -75,7 +75,7 @@ hidden("FILL IN: the corner that nobody thinks of"{case})
 
 @wrong(
     "FILL IN: the thought behind it",
-    hint="FILL IN: where to look, and never what to write.",
+    "FILL IN: where to look, and never what to write.",
 )
 def {wrong}({parameters}):
     raise NotImplementedError

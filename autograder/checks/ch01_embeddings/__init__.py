@@ -68,33 +68,25 @@ def split_otherwise(wrong):
     """Declare the wrong answers to an exercise whose family has a rule `words_of(sentence)`."""
     wrong(
         "capital letters do not matter",
-        hint=(
-            "Words are taken as they are written. Is there a step in which yours lose their capital"
-            " letters?"
-        ),
+        """Words are taken as they are written. Is there a step in which yours lose their capital
+        letters?""",
         words_of=lambda sentence: sentence.lower().split(),
     )
     wrong(
         "punctuation is no part of a word",
-        hint=(
-            "Only whitespace separates words here. What happens to a comma, an apostrophe or a"
-            " hyphen in your function?"
-        ),
+        """Only whitespace separates words here. What happens to a comma, an apostrophe or a hyphen
+        in your function?""",
         words_of=lambda sentence: re.findall(r"\w+", sentence),
     )
     wrong(
         "punctuation around a word is no part of it",
-        hint=(
-            "Words are taken as they are written. What happens to a comma or a full stop at the end"
-            " of a word?"
-        ),
+        """Words are taken as they are written. What happens to a comma or a full stop at the end of
+        a word?""",
         words_of=lambda sentence: [word.strip(".,;:!?") for word in sentence.split()],
     )
     wrong(
         "a single space separates words",
-        hint=(
-            "What do you get where there are two spaces in a row, or a tab, or no word at all?"
-            " Print the list of words that your function works with."
-        ),
+        """What do you get where there are two spaces in a row, or a tab, or no word at all? Print
+        the list of words that your function works with.""",
         words_of=lambda sentence: sentence.split(" "),
     )

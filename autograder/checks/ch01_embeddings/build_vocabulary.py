@@ -225,20 +225,16 @@ hidden("an untidy list stays as it was", untidy_list, probe=arguments_after)
 
 wrong(
     "Counter.most_common breaks ties alphabetically",
-    hint=(
-        "Which of two words that occur equally often did you put first: the first in the alphabet,"
-        " or the first in the text?"
-    ),
+    """Which of two words that occur equally often did you put first: the first in the alphabet, or
+    the first in the text?""",
     order=ties_as_they_come,
 )
 
 
 @wrong(
     "one reversed sort serves both parts of the key",
-    hint=(
-        "The frequencies fall as they should, but words that occur equally often run backwards"
-        " through the alphabet. What does reversing a sort do to each part of its key?"
-    ),
+    """The frequencies fall as they should, but words that occur equally often run backwards through
+    the alphabet. What does reversing a sort do to each part of its key?""",
     rule="order",
 )
 def ties_backwards(counts):
@@ -247,10 +243,8 @@ def ties_backwards(counts):
 
 @wrong(
     "the rarest word comes first",
-    hint=(
-        "In which direction do your frequencies run: does the word with id 4 occur most often, or"
-        " least often?"
-    ),
+    """In which direction do your frequencies run: does the word with id 4 occur most often, or
+    least often?""",
     rule="order",
 )
 def least_frequent_first(counts):
@@ -259,37 +253,31 @@ def least_frequent_first(counts):
 
 wrong(
     "the alphabet decides alone",
-    hint=(
-        "Your words stand in alphabetical order throughout. When is the alphabet asked: always, or"
-        " only for words that occur equally often?"
-    ),
+    """Your words stand in alphabetical order throughout. When is the alphabet asked: always, or
+    only for words that occur equally often?""",
     order=sorted,
 )
 
 
 wrong(
     "the text's own order is the order",
-    hint=(
-        "Your words stand in the order in which the text first has them. How often each occurs"
-        " should decide."
-    ),
+    """Your words stand in the order in which the text first has them. How often each occurs should
+    decide.""",
     order=list,
 )
 
 
 wrong(
     "a frequency is a number of sentences",
-    hint="How much does a word count that stands twice in one sentence?",
+    "How much does a word count that stands twice in one sentence?",
     words_of=lambda sentence: set(sentence.split()),
 )
 
 
 @wrong(
     "words that occur once are not worth an id",
-    hint=(
-        "Every word of the text gets an id while max_size leaves room, also one that occurs only"
-        " once. Where do yours go?"
-    ),
+    """Every word of the text gets an id while max_size leaves room, also one that occurs only once.
+    Where do yours go?""",
     rule="order",
 )
 def without_rare_words(counts):
@@ -298,76 +286,63 @@ def without_rare_words(counts):
 
 wrong(
     "the limit is for words alone",
-    hint=(
-        "Count all the entries of your dictionary, the special tokens included, and compare with"
-        " max_size."
-    ),
+    """Count all the entries of your dictionary, the special tokens included, and compare with
+    max_size.""",
     kept=lambda tokens, max_size, counts: tokens[: max_size + 4],
 )
 
 
 wrong(
     "max_size can be left aside",
-    hint="Where does max_size limit what you return?",
+    "Where does max_size limit what you return?",
     kept=lambda tokens, max_size, counts: tokens,
 )
 
 
 wrong(
     "the first max_size words of the text are kept",
-    hint=(
-        "You have kept the words that the text has first. When is the right moment to cut: before"
-        " or after the words are put in order?"
-    ),
+    """You have kept the words that the text has first. When is the right moment to cut: before or
+    after the words are put in order?""",
     kept=chosen_before_sorting(list),
 )
 
 
 wrong(
     "a cut leaves the right one of several words that occur equally often",
-    hint=(
-        "Where max_size leaves room for only some of the words that occur equally often, which of"
-        " them should stay? Which have stayed in yours?"
-    ),
+    """Where max_size leaves room for only some of the words that occur equally often, which of them
+    should stay? Which have stayed in yours?""",
     kept=chosen_before_sorting(ties_as_they_come),
 )
 
 
 wrong(
     "a max_size without room for the special tokens goes through",
-    hint=(
-        "The four special tokens always have to fit. What does your function do with a max_size"
-        " that is too small for them?"
-    ),
+    """The four special tokens always have to fit. What does your function do with a max_size that
+    is too small for them?""",
     refused=lambda max_size: False,
 )
 
 
 wrong(
     "max_size=4 is too small",
-    hint=(
-        "Four entries are just enough for the four special tokens, and words without room are left"
-        " out. Which values of max_size does your function refuse?"
-    ),
+    """Four entries are just enough for the four special tokens, and words without room are left
+    out. Which values of max_size does your function refuse?""",
     refused=lambda max_size: max_size <= 4,
 )
 
 
 wrong(
     "0 stands for no limit",
-    hint=(
-        "Two different things can be false in Python: which values of max_size does your condition"
-        " take for `no limit`?"
-    ),
+    """Two different things can be false in Python: which values of max_size does your condition
+    take for `no limit`?""",
     max_size=lambda max_size: max_size or None,
 )
 
 
 @wrong(
     "a max_size that is not filled is a mistake",
-    hint=(
-        "max_size is the largest number of entries that is allowed, not one that has to be reached."
-    ),
+    """max_size is the largest number of entries that is allowed, not one that has to be
+    reached.""",
     rule="kept",
 )
 def only_if_filled(tokens, max_size, counts):
@@ -378,21 +353,20 @@ def only_if_filled(tokens, max_size, counts):
 
 wrong(
     "the special tokens have no place here",
-    hint="Which four entries does every vocabulary of this course begin with?",
+    "Which four entries does every vocabulary of this course begin with?",
     specials=(),
 )
 
 
 wrong(
     "the special tokens come last",
-    hint=(
-        "All entries are there. Which ids are set aside for the special tokens in the whole course?"
-    ),
+    """All entries are there. Which ids are set aside for the special tokens in the whole
+    course?""",
     then=lambda vocabulary: numbered([*list(vocabulary)[4:], *SPECIALS]),
 )
 
 
-wrong("ids start at 1", hint="All your ids are one too large: which id does <pad> have?", start=1)
+wrong("ids start at 1", "All your ids are one too large: which id does <pad> have?", start=1)
 
 
 split_otherwise(wrong)
@@ -400,17 +374,15 @@ split_otherwise(wrong)
 
 wrong(
     "a string is a list of words",
-    hint="Your entries are single letters: what do you get when you loop over a string?",
+    "Your entries are single letters: what do you get when you loop over a string?",
     words_of=lambda sentence: sentence.replace(" ", ""),
 )
 
 
 @wrong(
     "the sentences can be read again",
-    hint=(
-        "A generator can be read only once. How often does your function go through `sentences`,"
-        " and what does it find the second time?"
-    ),
+    """A generator can be read only once. How often does your function go through `sentences`, and
+    what does it find the second time?""",
 )
 def read_twice(sentences, max_size=None):
     words = sorted({word for sentence in sentences for word in sentence.split()})
@@ -422,10 +394,8 @@ def read_twice(sentences, max_size=None):
 
 @wrong(
     "the caller's list is free to be worked in",
-    hint=(
-        "Your function should only read `sentences`, from front to back. Which line of yours writes"
-        " into it, puts something in, takes something out, or asks for a certain place?"
-    ),
+    """Your function should only read `sentences`, from front to back. Which line of yours writes
+    into it, puts something in, takes something out, or asks for a certain place?""",
 )
 def splitting_in_place(sentences, max_size=None):
     for index in range(len(sentences)):
@@ -435,10 +405,8 @@ def splitting_in_place(sentences, max_size=None):
 
 wrong(
     "a vocabulary leads from ids to words",
-    hint=(
-        "You will want to ask the dictionary for a word and be told its id. Which of the two is the"
-        " key?"
-    ),
+    """You will want to ask the dictionary for a word and be told its id. Which of the two is the
+    key?""",
     then=lambda vocabulary: dict(enumerate(vocabulary)),
 )
 

@@ -82,49 +82,43 @@ hidden(
 
 wrong(
     "ids come in a single row",
-    hint=(
-        "The shape of the ids has been lost on the way: the result should have their axes, and"
-        " d_model as one more."
-    ),
+    """The shape of the ids has been lost on the way: the result should have their axes, and d_model
+    as one more.""",
     token_ids=np.ravel,
 )
 
 
 wrong(
     "there is a single id",
-    hint="You have looked up one token. What became of the others?",
+    "You have looked up one token. What became of the others?",
     token_ids=lambda ids: ids.flat[0],
 )
 
 
 wrong(
     "the first word takes the first row",
-    hint="Which row does a token pick: the one of its place in the sentence, or the one of its id?",
+    "Which row does a token pick: the one of its place in the sentence, or the one of its id?",
     token_ids=lambda ids: np.arange(ids.shape[-1]),
 )
 
 
 wrong(
     "words are the columns of the table",
-    hint="Which axis of the table belongs to the words, and which one do your ids pick from?",
+    "Which axis of the table belongs to the words, and which one do your ids pick from?",
 )(lambda token_ids, table: table[:, token_ids])
 
 
 wrong(
     "the table comes first",
-    hint=(
-        "In which order does the first line of the stub name its two arguments, and in which does"
-        " yours?"
-    ),
+    """In which order does the first line of the stub name its two arguments, and in which does
+    yours?""",
 )(lambda table, token_ids: table[token_ids])
 
 
 wrong(
     "the table has to be transposed",
-    hint=(
-        "Which axis of the table belongs to the words? Look at its shape before and after what you"
-        " do to it."
-    ),
+    """Which axis of the table belongs to the words? Look at its shape before and after what you do
+    to it.""",
     table=np.transpose,
 )
 
@@ -132,10 +126,8 @@ wrong(
 checks.usual(
     "in float64",
     belief="the product with one-hot vectors keeps the table's dtype",
-    hint=(
-        "The result has become wider than the table. Which array or number of yours brings the"
-        " wider dtype in, and does a look-up need it?"
-    ),
+    hint="""The result has become wider than the table. Which array or number of yours brings the
+    wider dtype in, and does a look-up need it?""",
 )
 
 
@@ -144,30 +136,24 @@ checks.usual("through float32")
 
 wrong(
     "an axis of length 1 is none",
-    hint=(
-        "An axis of length 1 is an axis too. The result should have those of the ids, and d_model"
-        " as one more: how many has yours?"
-    ),
+    """An axis of length 1 is an axis too. The result should have those of the ids, and d_model as
+    one more: how many has yours?""",
     then=np.squeeze,
 )
 
 
 wrong(
     "a sentence has a single vector",
-    hint=(
-        "An average over the words has one axis less than it should: each token keeps a vector of"
-        " its own."
-    ),
+    """An average over the words has one axis less than it should: each token keeps a vector of its
+    own.""",
     then=lambda vectors: vectors.mean(axis=-2),
 )
 
 
 @wrong(
     "<pad> has the vector zero",
-    hint=(
-        "Rows other than row 0 are looked up rightly. Does the definition, one-hot times table,"
-        " treat the id 0 differently from the others?"
-    ),
+    """Rows other than row 0 are looked up rightly. Does the definition, one-hot times table, treat
+    the id 0 differently from the others?""",
 )
 def without_padding(token_ids, table):
     vectors = reference.embed(token_ids, table)
@@ -177,10 +163,8 @@ def without_padding(token_ids, table):
 
 @wrong(
     "the row of <pad> is cleared in the table",
-    hint=(
-        "The id 0 picks a row like any other, and the table belongs to the caller. Compare its row"
-        " 0 before and after the call."
-    ),
+    """The id 0 picks a row like any other, and the table belongs to the caller. Compare its row 0
+    before and after the call.""",
 )
 def clearing_the_padding_row(token_ids, table):
     table[0] = 0
@@ -189,37 +173,31 @@ def clearing_the_padding_row(token_ids, table):
 
 wrong(
     "ids start at 1",
-    hint="Each token has got the row of its neighbour. Which row belongs to the id 0?",
+    "Each token has got the row of its neighbour. Which row belongs to the id 0?",
     token_ids=lambda ids: ids - 1,
 )
 
 
 wrong(
     "embeddings are multiplied by sqrt(d_model)",
-    hint=(
-        "All numbers are too large by the same factor. The Transformer has such a factor, in a"
-        " later chapter; has a plain look-up one?"
-    ),
+    """All numbers are too large by the same factor. The Transformer has such a factor, in a later
+    chapter; has a plain look-up one?""",
     then=lambda vectors: vectors * vectors.dtype.type(vectors.shape[-1] ** 0.5),
 )
 
 
 wrong(
     "each word is looked up once",
-    hint=(
-        "A word that occurs twice is there twice, and the order of the sentence stays: how many"
-        " vectors should there be?"
-    ),
+    """A word that occurs twice is there twice, and the order of the sentence stays: how many
+    vectors should there be?""",
     token_ids=np.unique,
 )
 
 
 @wrong(
     "a list of vectors is an array",
-    hint=(
-        "The vectors are in a Python list. How do they become one array, whatever the number of"
-        " axes of the ids?"
-    ),
+    """The vectors are in a Python list. How do they become one array, whatever the number of axes
+    of the ids?""",
 )
 def as_a_list(token_ids, table):
     return [table[token] for token in token_ids]
@@ -227,10 +205,8 @@ def as_a_list(token_ids, table):
 
 wrong(
     "there is always something to collect",
-    hint=(
-        "What does your function make of no ids at all, or of a single id without axes? The result"
-        " should have the axes of the ids there too, and d_model as one more."
-    ),
+    """What does your function make of no ids at all, or of a single id without axes? The result
+    should have the axes of the ids there too, and d_model as one more.""",
 )(lambda token_ids, table: np.array(as_a_list(token_ids, table)))
 
 

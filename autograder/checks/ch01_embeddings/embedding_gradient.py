@@ -102,10 +102,8 @@ hidden(
 
 @wrong(
     "indexing with an array and += (or =) takes each repetition of an id into account",
-    hint=(
-        "An id that occurs more than once has kept only its last contribution. Run the small"
-        " experiment of the exercise's own hint: how much does it add?"
-    ),
+    """An id that occurs more than once has kept only its last contribution. Run the small
+    experiment of the exercise's own hint: how much does it add?""",
     rule="add",
 )
 def losing_repetitions(gradient, token_ids, grad_output):
@@ -114,10 +112,8 @@ def losing_repetitions(gradient, token_ids, grad_output):
 
 @wrong(
     "an id counts where it occurs first",
-    hint=(
-        "An id that occurs more than once has kept only its first contribution. What becomes of the"
-        " others?"
-    ),
+    """An id that occurs more than once has kept only its first contribution. What becomes of the
+    others?""",
     rule="add",
 )
 def of_first_occurrences(gradient, token_ids, grad_output):
@@ -127,10 +123,8 @@ def of_first_occurrences(gradient, token_ids, grad_output):
 
 @wrong(
     "repeated ids are averaged",
-    hint=(
-        "A row that was looked up several times acts on the loss several times. Do its"
-        " contributions add up, or do you divide by their number?"
-    ),
+    """A row that was looked up several times acts on the loss several times. Do its contributions
+    add up, or do you divide by their number?""",
     rule="add",
 )
 def averaging(gradient, token_ids, grad_output):
@@ -140,10 +134,8 @@ def averaging(gradient, token_ids, grad_output):
 
 @wrong(
     "the gradient is a mean over the tokens",
-    hint=(
-        "All numbers are too small by the same factor, the number of tokens. Does the sum whose"
-        " gradient is asked for divide by anything?"
-    ),
+    """All numbers are too small by the same factor, the number of tokens. Does the sum whose
+    gradient is asked for divide by anything?""",
     rule="add",
 )
 def averaging_over_tokens(gradient, token_ids, grad_output):
@@ -153,10 +145,8 @@ def averaging_over_tokens(gradient, token_ids, grad_output):
 
 checks.usual(
     "in float64",
-    hint=(
-        "Somewhere a float64 enters. Look at the dtype of each array that your function makes:"
-        " where does it come from?"
-    ),
+    hint="""Somewhere a float64 enters. Look at the dtype of each array that your function makes:
+    where does it come from?""",
 )
 
 
@@ -165,20 +155,16 @@ checks.usual("through float32")
 
 wrong(
     "an axis of length 1 is none",
-    hint=(
-        "The gradient has the shape of the table, and a table has two axes. How many has your"
-        " result, also where one of them has length 1?"
-    ),
+    """The gradient has the shape of the table, and a table has two axes. How many has your result,
+    also where one of them has length 1?""",
     then=np.squeeze,
 )
 
 
 @wrong(
     "the table ends with the largest id that occurs",
-    hint=(
-        "The gradient has the shape of the table, row for row. How many rows does the table have,"
-        " also where no id asks for them?"
-    ),
+    """The gradient has the shape of the table, row for row. How many rows does the table have, also
+    where no id asks for them?""",
 )
 def up_to_the_largest_id(token_ids, grad_output, vocab_size):
     return reference.embedding_gradient(token_ids, grad_output, token_ids.max(initial=-1) + 1)
@@ -186,10 +172,8 @@ def up_to_the_largest_id(token_ids, grad_output, vocab_size):
 
 @wrong(
     "only repetitions between sentences need care",
-    hint=(
-        "How many axes may the ids have? Look at what your loop takes in one step: a single id, or"
-        " a whole sentence with repetitions of its own?"
-    ),
+    """How many axes may the ids have? Look at what your loop takes in one step: a single id, or a
+    whole sentence with repetitions of its own?""",
     rule="add",
 )
 def row_by_row(gradient, token_ids, grad_output):
@@ -199,10 +183,8 @@ def row_by_row(gradient, token_ids, grad_output):
 
 @wrong(
     ".T turns a batch of one-hot vectors the right way round",
-    hint=(
-        "Which axes change places when you transpose an array with more than two axes, or with only"
-        " one? Which axes should the product sum over?"
-    ),
+    """Which axes change places when you transpose an array with more than two axes, or with only
+    one? Which axes should the product sum over?""",
 )
 def with_all_axes_reversed(token_ids, grad_output, vocab_size):
     return reference.one_hot(token_ids, vocab_size).astype(grad_output.dtype).T @ grad_output
@@ -210,17 +192,15 @@ def with_all_axes_reversed(token_ids, grad_output, vocab_size):
 
 wrong(
     "the gradient counts the words",
-    hint="Your numbers say how often each word occurs. Where does grad_output enter?",
+    "Your numbers say how often each word occurs. Where does grad_output enter?",
     grad_output=np.ones_like,
 )
 
 
 @wrong(
     "<pad> learns nothing",
-    hint=(
-        "Every row is right except row 0. Does the sum whose gradient is asked for treat the id 0"
-        " differently from the others?"
-    ),
+    """Every row is right except row 0. Does the sum whose gradient is asked for treat the id 0
+    differently from the others?""",
     rule="add",
 )
 def without_padding(gradient, token_ids, grad_output):
@@ -231,38 +211,30 @@ def without_padding(gradient, token_ids, grad_output):
 checks.usual(
     "transposed",
     belief="rows are features",
-    hint=(
-        "Your result lies on its side: a gradient has the same axes, in the same order, as the"
-        " table that it belongs to."
-    ),
+    hint="""Your result lies on its side: a gradient has the same axes, in the same order, as the
+    table that it belongs to.""",
 )
 
 
 wrong(
     "the gradient passes through unchanged",
-    hint=(
-        "This is the gradient with respect to the vectors that were looked up. What is asked for"
-        " has one row for each row of the table."
-    ),
+    """This is the gradient with respect to the vectors that were looked up. What is asked for has
+    one row for each row of the table.""",
 )(lambda token_ids, grad_output, vocab_size: grad_output.copy())
 
 
 checks.usual(
     "negated",
     belief="the gradient points downhill",
-    hint=(
-        "The sizes are right, the sign is not. The minus belongs to the update of the table, not to"
-        " its gradient."
-    ),
+    hint="""The sizes are right, the sign is not. The minus belongs to the update of the table, not
+    to its gradient.""",
 )
 
 
 @wrong(
     "the caller's arrays are free to be reshaped",
-    hint=(
-        "Compare both arrays, their shapes and their numbers, before and after the call. Which line"
-        " of yours changes them instead of making an array of its own?"
-    ),
+    """Compare both arrays, their shapes and their numbers, before and after the call. Which line of
+    yours changes them instead of making an array of its own?""",
 )
 def reshaping_in_place(token_ids, grad_output, vocab_size):
     gradient = reference.embedding_gradient(token_ids, grad_output, vocab_size)

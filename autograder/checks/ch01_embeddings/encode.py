@@ -105,10 +105,8 @@ hidden("the vocabulary stays as it was where there are no words", WHITESPACE, pr
 
 @wrong(
     "unknown words can be left out",
-    hint=(
-        "Every word of the sentence keeps its place. Which of yours have gone, and what does the"
-        " vocabulary have for them?"
-    ),
+    """Every word of the sentence keeps its place. Which of yours have gone, and what does the
+    vocabulary have for them?""",
 )
 def dropping_unknown_words(sentence, vocabulary):
     known = [word for word in sentence.split() if word in vocabulary]
@@ -117,27 +115,23 @@ def dropping_unknown_words(sentence, vocabulary):
 
 wrong(
     "an unknown word is padding",
-    hint=(
-        "Your unknown words have become 0. Which special token has that id, and is it the one for"
-        " unknown words?"
-    ),
+    """Your unknown words have become 0. Which special token has that id, and is it the one for
+    unknown words?""",
     unknown=0,
 )
 
 
 wrong(
     "every word is in the vocabulary",
-    hint="What should happen to a word that the vocabulary does not have?",
+    "What should happen to a word that the vocabulary does not have?",
     look_up=lambda vocabulary, word, unknown: vocabulary[word],
 )
 
 
 @wrong(
     "a new word is given a new id",
-    hint=(
-        "Your unknown words have got ids of their own, which no embedding table has a row for."
-        " Which special token stands for all of them? And the dictionary belongs to the caller."
-    ),
+    """Your unknown words have got ids of their own, which no embedding table has a row for. Which
+    special token stands for all of them? And the dictionary belongs to the caller.""",
 )
 def learning_new_words(sentence, vocabulary):
     for word in sentence.split():
@@ -147,30 +141,24 @@ def learning_new_words(sentence, vocabulary):
 
 wrong(
     "setdefault only looks up",
-    hint=(
-        "Compare the dictionary before and after the call. Which line of yours puts something in,"
-        " takes something out or replaces something?"
-    ),
+    """Compare the dictionary before and after the call. Which line of yours puts something in,
+    takes something out or replaces something?""",
     look_up=dict.setdefault,
 )
 
 
 wrong(
     "a look-up finds something for every word",
-    hint=(
-        "Not everything that you put into the array is a number. What does your look-up give for a"
-        " word that the vocabulary does not have?"
-    ),
+    """Not everything that you put into the array is a number. What does your look-up give for a
+    word that the vocabulary does not have?""",
     unknown=None,
 )
 
 
 wrong(
     "an array of ids may hold None",
-    hint=(
-        "NumPy chooses the dtype object where not everything is a number. What does your look-up"
-        " give for a word that the vocabulary does not have?"
-    ),
+    """NumPy chooses the dtype object where not everything is a number. What does your look-up give
+    for a word that the vocabulary does not have?""",
     unknown=None,
     dtype=None,
 )
@@ -178,77 +166,63 @@ wrong(
 
 wrong(
     "np.array finds the dtype by itself",
-    hint=(
-        "Ids are int64, also where there are none. Which dtype does NumPy choose for an array"
-        " without numbers when it is not told one?"
-    ),
+    """Ids are int64, also where there are none. Which dtype does NumPy choose for an array without
+    numbers when it is not told one?""",
     dtype=None,
 )
 
 
 wrong(
     "ids may be float64",
-    hint=(
-        "Ids are whole numbers that will serve as indices, but yours are floating. At which step do"
-        " they become so, and which dtype does the docstring name?"
-    ),
+    """Ids are whole numbers that will serve as indices, but yours are floating. At which step do
+    they become so, and which dtype does the docstring name?""",
     then=lambda ids: ids.astype(np.float64),
 )
 
 
 wrong(
     "any integer will do",
-    hint=(
-        "The numbers are right; compare the width of your integers with the one that the docstring"
-        " names."
-    ),
+    """The numbers are right; compare the width of your integers with the one that the docstring
+    names.""",
     dtype=np.int32,
 )
 
 
 wrong(
     "a list is as good as an array",
-    hint=(
-        "The ids are right. The chapters to come index and compare whole arrays of them: what"
-        " should they be kept in?"
-    ),
+    """The ids are right. The chapters to come index and compare whole arrays of them: what should
+    they be kept in?""",
     then=np.ndarray.tolist,
 )
 
 
 wrong(
     "<bos> and <eos> are added here",
-    hint=(
-        "Your result is two ids longer than the sentence. Is there one id for each word, and"
-        " nothing else?"
-    ),
+    """Your result is two ids longer than the sentence. Is there one id for each word, and nothing
+    else?""",
     then=lambda ids: np.array([1, *ids, 2]),
 )
 
 
 wrong(
     "<eos> is added here",
-    hint=(
-        "Your result is one id longer than the sentence. Is there one id for each word, and nothing"
-        " else?"
-    ),
+    """Your result is one id longer than the sentence. Is there one id for each word, and nothing
+    else?""",
     then=lambda ids: np.array([*ids, 2]),
 )
 
 
 wrong(
     "one id needs no axis",
-    hint=(
-        "How many axes does the result have for a sentence of three words, and how many for a"
-        " sentence of one?"
-    ),
+    """How many axes does the result have for a sentence of three words, and how many for a sentence
+    of one?""",
     then=np.squeeze,
 )
 
 
 wrong(
     "a sentence is a batch of one",
-    hint="Your result has an axis too many: one sentence gives a single row of ids.",
+    "Your result has an axis too many: one sentence gives a single row of ids.",
     then=lambda ids: ids[np.newaxis],
 )
 
@@ -258,7 +232,7 @@ split_otherwise(wrong)
 
 wrong(
     "a string is a list of words",
-    hint="Your result has one id for each letter: what do you get when you loop over a string?",
+    "Your result has one id for each letter: what do you get when you loop over a string?",
     words_of=list,
 )
 

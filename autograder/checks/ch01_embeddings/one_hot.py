@@ -131,10 +131,8 @@ hidden(
 
 @wrong(
     "NumPy refuses what is out of range",
-    hint=(
-        "What does NumPy make of the index -1, and which kind of error does it raise for an index"
-        " that is too large?"
-    ),
+    """What does NumPy make of the index -1, and which kind of error does it raise for an index that
+    is too large?""",
 )
 def by_indexing(token_ids, vocab_size):
     return np.eye(vocab_size)[token_ids]
@@ -142,10 +140,8 @@ def by_indexing(token_ids, vocab_size):
 
 @wrong(
     "an IndexError tells of every id that is out of range",
-    hint=(
-        "Which ids does NumPy complain about when they serve as indices? What does it make of an"
-        " index of -1?"
-    ),
+    """Which ids does NumPy complain about when they serve as indices? What does it make of an index
+    of -1?""",
 )
 def catching_index_errors(token_ids, vocab_size):
     try:
@@ -156,72 +152,60 @@ def catching_index_errors(token_ids, vocab_size):
 
 wrong(
     "ids are never negative",
-    hint=(
-        "The range has two sides. Which ids lie outside it on the lower one, and what do yours turn"
-        " into?"
-    ),
+    """The range has two sides. Which ids lie outside it on the lower one, and what do yours turn
+    into?""",
     lowest=-np.inf,
 )
 
 
 wrong(
     "an id out of range is a row of zeros",
-    hint=(
-        "What do the ids outside the range become in your result? A row without a 1 stands for no"
-        " word at all, so they should not get that far."
-    ),
+    """What do the ids outside the range become in your result? A row without a 1 stands for no word
+    at all, so they should not get that far.""",
 )(compared)
 
 
 wrong(
     "an id out of range is moved inside",
-    hint=(
-        "An id outside the range is a mistake made earlier. Moving it to the nearest entry turns it"
-        " into another word, and nobody notices."
-    ),
+    """An id outside the range is a mistake made earlier. Moving it to the nearest entry turns it
+    into another word, and nobody notices.""",
 )(lambda token_ids, vocab_size: compared(token_ids.clip(0, vocab_size - 1), vocab_size))
 
 
 wrong(
     "vocab_size is a valid id",
-    hint=(
-        "Which is the largest id that a vocabulary of vocab_size entries has, when the first id"
-        " is 0?"
-    ),
+    """Which is the largest id that a vocabulary of vocab_size entries has, when the first id is
+    0?""",
     beyond=1,
 )
 
 
 wrong(
     "0 is not an id",
-    hint="Which token has the id 0, and on which side of your limit does it lie?",
+    "Which token has the id 0, and on which side of your limit does it lie?",
     lowest=1,
 )
 
 
 wrong(
     "the last id is out of range",
-    hint=(
-        "Which is the largest id that a vocabulary of vocab_size entries has, when the first id"
-        " is 0?"
-    ),
+    """Which is the largest id that a vocabulary of vocab_size entries has, when the first id is
+    0?""",
     beyond=-1,
 )
 
 
 wrong(
     "an error is due only if all ids are wrong",
-    hint=(
-        "How many ids have to be outside the range before your function objects? One should be"
-        " enough."
-    ),
+    """How many ids have to be outside the range before your function objects? One should be
+    enough.""",
     every=True,
 )
 
 
 @wrong(
     "there is a largest id",
-    hint="What is the largest of no numbers at all? An empty sentence is a sentence too.",
+    "What is the largest of no numbers at all? An empty sentence is a sentence too.",
 )
 def by_largest_id(token_ids, vocab_size):
     if token_ids.min() < 0 or token_ids.max() >= vocab_size:
@@ -231,10 +215,8 @@ def by_largest_id(token_ids, vocab_size):
 
 @wrong(
     "the ids themselves tell the size of the vocabulary",
-    hint=(
-        "How long is a row, and where does that number come from: from the ids that happen to"
-        " occur, or from vocab_size?"
-    ),
+    """How long is a row, and where does that number come from: from the ids that happen to occur,
+    or from vocab_size?""",
 )
 @refusing
 def by_the_ids_alone(token_ids, vocab_size):
@@ -243,77 +225,63 @@ def by_the_ids_alone(token_ids, vocab_size):
 
 wrong(
     "ones and zeros are integers",
-    hint=(
-        "The places are right, but these are whole numbers. The rows are to be multiplied with a"
-        " table of floating numbers: which dtype does the docstring name?"
-    ),
+    """The places are right, but these are whole numbers. The rows are to be multiplied with a table
+    of floating numbers: which dtype does the docstring name?""",
     then=lambda rows: rows.astype(np.int64),
 )
 
 
 wrong(
     "True and False will do",
-    hint=(
-        "The places are right, but a comparison gives True and False. Which dtype does the"
-        " docstring name?"
-    ),
+    """The places are right, but a comparison gives True and False. Which dtype does the docstring
+    name?""",
     then=lambda rows: rows.astype(bool),
 )
 
 
 wrong(
     "float32 is precise enough for a 1",
-    hint="The places are right. Which floating dtype does the docstring name?",
+    "The places are right. Which floating dtype does the docstring name?",
     then=lambda rows: rows.astype(np.float32),
 )
 
 
 wrong(
     "ids come in a single row",
-    hint=(
-        "How many axes do the ids have, and how many does your result have? There should be exactly"
-        " one more, and the others as before."
-    ),
+    """How many axes do the ids have, and how many does your result have? There should be exactly
+    one more, and the others as before.""",
     token_ids=np.ravel,
 )
 
 
 wrong(
     "an axis of length 1 is none",
-    hint=(
-        "An axis of length 1 is an axis too. How many axes do the ids have, and how many does your"
-        " result have?"
-    ),
+    """An axis of length 1 is an axis too. How many axes do the ids have, and how many does your
+    result have?""",
     then=np.squeeze,
 )
 
 
 wrong(
     "the new axis comes first",
-    hint=(
-        "Your ones run along the wrong axis: which one should have length vocab_size, the first or"
-        " the last?"
-    ),
+    """Your ones run along the wrong axis: which one should have length vocab_size, the first or the
+    last?""",
     then=lambda rows: np.moveaxis(rows, -1, 0),
 )
 
 
 wrong(
     "ids start at 1",
-    hint=(
-        "Every 1 stands one place away from where it should. At which place does the counting of"
-        " ids begin?"
-    ),
+    """Every 1 stands one place away from where it should. At which place does the counting of ids
+    begin?""",
     then=lambda rows: np.roll(rows, -1, axis=-1),
 )
 
 
 @wrong(
     "the caller's ids are free to be reshaped",
-    hint=(
-        "Compare `token_ids`, its shape and its numbers, before and after the call. Which line of"
-        " yours changes it instead of making an array of its own?"
-    ),
+    """Compare `token_ids`, its shape and its numbers, before and after the call. Which line of
+    yours changes it instead of making an array of its own?""",
 )
 def reshaping_in_place(token_ids, vocab_size):
     rows = reference.one_hot(token_ids, vocab_size)
@@ -323,10 +291,8 @@ def reshaping_in_place(token_ids, vocab_size):
 
 @wrong(
     "ids have one axis, and are compared with the vocabulary along a new one behind it",
-    hint=(
-        "Your function is made for ids with one axis. Print the shape of `token_ids` here: where"
-        " does your new axis come to stand, and where should it stand for ids of any shape?"
-    ),
+    """Your function is made for ids with one axis. Print the shape of `token_ids` here: where does
+    your new axis come to stand, and where should it stand for ids of any shape?""",
 )
 @refusing
 def of_one_axis(token_ids, vocab_size):
@@ -335,10 +301,8 @@ def of_one_axis(token_ids, vocab_size):
 
 @wrong(
     "ids have one axis, and each has a row",
-    hint=(
-        "Your function is made for ids with one axis: what is `len` of two sentences, or of a"
-        " single id?"
-    ),
+    """Your function is made for ids with one axis: what is `len` of two sentences, or of a single
+    id?""",
 )
 @refusing
 def filled_row_by_row(token_ids, vocab_size):

@@ -119,7 +119,7 @@ hidden("a batch stays as it was", rows(2, seq_len=3, columns=even(4, 6)), probe=
 
 wrong(
     "the first half turns with the second",
-    hint="Which two features turn together in your function? The formula pairs neighbours.",
+    "Which two features turn together in your function? The formula pairs neighbours.",
     pairs=lambda x: np.split(x, 2, axis=-1),
     layout=in_halves,
 )
@@ -127,24 +127,22 @@ wrong(
 
 wrong(
     "the turned pairs may be left in halves",
-    hint="The numbers are right but have moved: where should the two new numbers of a pair stand?",
+    "The numbers are right but have moved: where should the two new numbers of a pair stand?",
     layout=in_halves,
 )
 
 
 wrong(
     "rows stand at 0, 1, 2 and so on",
-    hint=(
-        "Your angles come from the number of the row. Which argument says where a row really"
-        " stands?"
-    ),
+    """Your angles come from the number of the row. Which argument says where a row really
+    stands?""",
     positions=lambda positions: np.arange(len(positions)),
 )
 
 
 wrong(
     "positions count from 1",
-    hint="Each row has turned one position too far. By how much does the row at position 0 turn?",
+    "Each row has turned one position too far. By how much does the row at position 0 turn?",
     positions=lambda positions: positions + 1,
 )
 
@@ -152,29 +150,23 @@ wrong(
 checks.usual(
     "into an argument",
     belief="the caller's x is free to be turned",
-    hint=(
-        "The numbers are right, but compare x before and after the call. Does a slice of x share"
-        " its memory?"
-    ),
+    hint="""The numbers are right, but compare x before and after the call. Does a slice of x share
+    its memory?""",
 )
 
 
 wrong(
     "the sign of the sine does not matter",
-    hint=(
-        "The angles are right, and the direction is not. Into which quarter of the plane does (1,"
-        " 0) move first?"
-    ),
+    """The angles are right, and the direction is not. Into which quarter of the plane does (1, 0)
+    move first?""",
     turn=lambda first, second, cosines, sines: turned(first, second, cosines, -sines),
 )
 
 
 @wrong(
     "the first number can be replaced before the second is made",
-    hint=(
-        "The second number of each pair was made from a first one that had already been replaced."
-        " Which of the two first numbers does the formula mean?"
-    ),
+    """The second number of each pair was made from a first one that had already been replaced.
+    Which of the two first numbers does the formula mean?""",
     rule="turn",
 )
 def one_after_the_other(first, second, cosines, sines):
@@ -184,10 +176,8 @@ def one_after_the_other(first, second, cosines, sines):
 
 @wrong(
     "both terms are added",
-    hint=(
-        "A turn keeps the length of a pair, and yours does not. Compare the signs in the two lines"
-        " of the formula."
-    ),
+    """A turn keeps the length of a pair, and yours does not. Compare the signs in the two lines of
+    the formula.""",
     rule="turn",
 )
 def mirrored(first, second, cosines, sines):
@@ -196,37 +186,31 @@ def mirrored(first, second, cosines, sines):
 
 wrong(
     "the cosine is enough",
-    hint=(
-        "Each of your new numbers depends on one old number only. What does the other one of the"
-        " pair contribute?"
-    ),
+    """Each of your new numbers depends on one old number only. What does the other one of the pair
+    contribute?""",
     turn=lambda first, second, cosines, sines: (first * cosines, second * cosines),
 )
 
 
 wrong(
     "all pairs turn at one rate",
-    hint=(
-        "All your pairs turn by the same angle. By which angle does the second pair turn at one"
-        " position?"
-    ),
+    """All your pairs turn by the same angle. By which angle does the second pair turn at one
+    position?""",
     rates=one_rate,
 )
 
 
 wrong(
     "i is the number of the column",
-    hint=(
-        "The first pair is right, and the others turn too slowly. In the exponent stands 2i: what"
-        " does i count?"
-    ),
+    """The first pair is right, and the others turn too slowly. In the exponent stands 2i: what does
+    i count?""",
     rates=doubled_exponent,
 )
 
 
 wrong(
     "the base is 1000",
-    hint="The first pair is right, and the others turn too fast. Count the zeros of the base.",
+    "The first pair is right, and the others turn too fast. Count the zeros of the base.",
     rates=base_1000,
 )
 
@@ -239,20 +223,16 @@ checks.usual(
 
 wrong(
     "half precision is enough for a position",
-    hint=(
-        "Small positions are right, and large ones are not. Which whole numbers does the dtype of"
-        " your positions have?"
-    ),
+    """Small positions are right, and large ones are not. Which whole numbers does the dtype of your
+    positions have?""",
     positions=lambda positions: positions.astype(np.float16),
 )
 
 
 @wrong(
     "rotary positions are added too",
-    hint=(
-        "You add something to x, and its length changes. What should happen to a row, if nothing is"
-        " added to it?"
-    ),
+    """You add something to x, and its length changes. What should happen to a row, if nothing is
+    added to it?""",
 )
 def by_adding(x, positions):
     require_even(x.shape[-1])
@@ -261,10 +241,8 @@ def by_adding(x, positions):
 
 @wrong(
     "positions belong to the axis in front of the rows",
-    hint=(
-        "Without heads all is well. Along which axis of x do the positions run, once there are axes"
-        " in front?"
-    ),
+    """Without heads all is well. Along which axis of x do the positions run, once there are axes in
+    front?""",
     rule="turn",
 )
 def along_the_axis_before(first, second, *angles):
@@ -274,7 +252,7 @@ def along_the_axis_before(first, second, *angles):
 
 @wrong(
     "an odd width leaves a feature over",
-    hint="What should happen when the last feature has no neighbour to turn with?",
+    "What should happen when the last feature has no neighbour to turn with?",
 )
 def of_any_width(x, positions):
     width = x.shape[-1]

@@ -61,36 +61,30 @@ hidden("many pairs, far", offset=integer(20, 90), d_model=even(18, 24))
 
 wrong(
     "the usual rotation matrix will do",
-    hint=(
-        "Multiply your matrix with the encoding of position 0: does it lead on or back? In an"
-        " encoding the sine stands above the cosine."
-    ),
+    """Multiply your matrix with the encoding of position 0: does it lead on or back? In an encoding
+    the sine stands above the cosine.""",
     block=lambda cosine, sine: [[cosine, -sine], [sine, cosine]],
 )
 
 
 wrong(
     "both sines have the same sign",
-    hint=(
-        "Compare the two addition formulas: in one of them a term is subtracted. And how long does"
-        " a vector become under your matrix?"
-    ),
+    """Compare the two addition formulas: in one of them a term is subtracted. And how long does a
+    vector become under your matrix?""",
     block=lambda cosine, sine: [[cosine, sine], [sine, cosine]],
 )
 
 
 wrong(
     "the diagonal holds the sines",
-    hint="With an offset of 0 nothing should move. What does your matrix do then?",
+    "With an offset of 0 nothing should move. What does your matrix do then?",
     block=lambda cosine, sine: [[sine, cosine], [cosine, -sine]],
 )
 
 
 @wrong(
     "an offset counts forward",
-    hint=(
-        "Nothing in the addition formulas needs the offset to be positive. Where do you refuse it?"
-    ),
+    """Nothing in the addition formulas needs the offset to be positive. Where do you refuse it?""",
 )
 def forward_only(offset, d_model):
     if offset < 0:
@@ -100,17 +94,15 @@ def forward_only(offset, d_model):
 
 wrong(
     "only the size of the offset matters",
-    hint="Forward and back should be different turns. What becomes of the sign of the offset?",
+    "Forward and back should be different turns. What becomes of the sign of the offset?",
     offset=abs,
 )
 
 
 @wrong(
     "sines and cosines stand in halves",
-    hint=(
-        "The right numbers, in the wrong rows and columns: where do the sine and the cosine of one"
-        " pair stand in an encoding?"
-    ),
+    """The right numbers, in the wrong rows and columns: where do the sine and the cosine of one
+    pair stand in an encoding?""",
 )
 def in_halves(offset, d_model):
     angles = offset * rates_of(d_model)
@@ -120,43 +112,37 @@ def in_halves(offset, d_model):
 
 wrong(
     "all pairs turn at one rate",
-    hint="Your blocks are all alike. By which angle does the second pair turn at one position?",
+    "Your blocks are all alike. By which angle does the second pair turn at one position?",
     rates=one_rate,
 )
 
 
 wrong(
     "i is the number of the column",
-    hint=(
-        "The first block is right, and the others turn too little. In the exponent stands 2i: what"
-        " does i count?"
-    ),
+    """The first block is right, and the others turn too little. In the exponent stands 2i: what
+    does i count?""",
     rates=doubled_exponent,
 )
 
 
 wrong(
     "the base is 1000",
-    hint="The first block is right, and the others turn too far. Count the zeros of the base.",
+    "The first block is right, and the others turn too far. Count the zeros of the base.",
     rates=base_1000,
 )
 
 
 wrong(
     "moving on shifts the columns",
-    hint=(
-        "A matrix with a shifted diagonal moves numbers from one column to another. What happens to"
-        " the two numbers of a pair when the position grows?"
-    ),
+    """A matrix with a shifted diagonal moves numbers from one column to another. What happens to
+    the two numbers of a pair when the position grows?""",
 )(lambda offset, d_model: np.eye(d_model, k=offset))
 
 
 @wrong(
     "one position is enough to find the matrix",
-    hint=(
-        "Your matrix is right for position 0. Try it at position 1: it has to be the same matrix"
-        " for every position."
-    ),
+    """Your matrix is right for position 0. Try it at position 1: it has to be the same matrix for
+    every position.""",
 )
 def from_one_position(offset, d_model):
     start, end = encoding_at([0, offset], d_model)
@@ -165,10 +151,8 @@ def from_one_position(offset, d_model):
 
 @wrong(
     "each number has its own factor",
-    hint=(
-        "A factor for each number fits one position only. Which two numbers does the new sine"
-        " depend on?"
-    ),
+    """A factor for each number fits one position only. Which two numbers does the new sine depend
+    on?""",
 )
 def as_ratios(offset, d_model):
     start, end = encoding_at([1, 1 + offset], d_model)
@@ -177,17 +161,14 @@ def as_ratios(offset, d_model):
 
 wrong(
     "a fit to the first positions finds the matrix",
-    hint=(
-        "Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell their"
-        " columns apart. Can you write the matrix down without a fit, or give it positions far"
-        " apart?"
-    ),
+    """Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell their
+    columns apart. Can you write the matrix down without a fit, or give it positions far apart?""",
 )(fitted_to(range(64)))
 
 
 wrong(
     "an identity of integers can hold it",
-    hint="Your matrix holds whole numbers only. Which dtype had the array that you wrote into?",
+    "Your matrix holds whole numbers only. Which dtype had the array that you wrote into?",
     then=lambda matrix: matrix.astype(np.int64),
 )
 

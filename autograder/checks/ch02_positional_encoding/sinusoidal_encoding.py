@@ -69,30 +69,24 @@ hidden("a single column is refused", seq_len=integer(1, 99), d_model=1)
 
 wrong(
     "the sines come first, then the cosines",
-    hint=(
-        "Your sines fill the first half of the row and your cosines the second. Which columns does"
-        " the formula give to pair 0?"
-    ),
+    """Your sines fill the first half of the row and your cosines the second. Which columns does the
+    formula give to pair 0?""",
     layout=in_halves,
 )
 
 
 wrong(
     "i is the number of the column",
-    hint=(
-        "The first pair is right, and the others turn too slowly. In the exponent stands 2i: does"
-        " your i count pairs, or is it the number of a column already?"
-    ),
+    """The first pair is right, and the others turn too slowly. In the exponent stands 2i: does your
+    i count pairs, or is it the number of a column already?""",
     rates=doubled_exponent,
 )
 
 
 @wrong(
     "every column has an angle of its own",
-    hint=(
-        "Sine and cosine of a pair should share one angle. How many different exponents has your"
-        " row, and how many pairs are there?"
-    ),
+    """Sine and cosine of a pair should share one angle. How many different exponents has your row,
+    and how many pairs are there?""",
 )
 def with_an_angle_for_each_column(seq_len, d_model):
     require_even(d_model)
@@ -103,10 +97,8 @@ def with_an_angle_for_each_column(seq_len, d_model):
 
 @wrong(
     "even and odd are positions",
-    hint=(
-        "Your rows take turns between sine and cosine. What do even and odd count in the formula:"
-        " positions or columns?"
-    ),
+    """Your rows take turns between sine and cosine. What do even and odd count in the formula:
+    positions or columns?""",
 )
 def by_parity_of_the_position(seq_len, d_model):
     require_even(d_model)
@@ -117,10 +109,8 @@ def by_parity_of_the_position(seq_len, d_model):
 
 wrong(
     "cosine comes first",
-    hint=(
-        "What are the sine and the cosine of 0, and which of the two stands in column 0 of your"
-        " first row?"
-    ),
+    """What are the sine and the cosine of 0, and which of the two stands in column 0 of your first
+    row?""",
     first=np.cos,
     second=np.sin,
 )
@@ -128,17 +118,15 @@ wrong(
 
 wrong(
     "the base is 1000",
-    hint="The first pair is right, and the others turn too fast. Count the zeros of the base.",
+    "The first pair is right, and the others turn too fast. Count the zeros of the base.",
     rates=base_1000,
 )
 
 
 @wrong(
     "the slowest rate is 1/10000 exactly",
-    hint=(
-        "The first pair is right, and your last one turns by exactly 1/10000 radian a position. By"
-        " what does the formula divide in the exponent, and by what do you?"
-    ),
+    """The first pair is right, and your last one turns by exactly 1/10000 radian a position. By
+    what does the formula divide in the exponent, and by what do you?""",
     rule="rates",
 )
 def stretched_to_the_end(width):
@@ -147,47 +135,39 @@ def stretched_to_the_end(width):
 
 wrong(
     "the exponent runs from 0 to one half",
-    hint=(
-        "The first pair is right, and your slowest one turns by about 1/100 radian a position. How"
-        " large does the exponent of the last pair become in the formula?"
-    ),
+    """The first pair is right, and your slowest one turns by about 1/100 radian a position. How
+    large does the exponent of the last pair become in the formula?""",
     rates=lambda width: 10000.0 ** (-np.arange(width // 2) / width),
 )
 
 
 wrong(
     "the rate multiplies the position the other way up",
-    hint=(
-        "Your later pairs turn faster and faster. On which side of the fraction does the power of"
-        " 10000 stand?"
-    ),
+    """Your later pairs turn faster and faster. On which side of the fraction does the power of
+    10000 stand?""",
     rates=lambda width: 1 / rates_of(width),
 )
 
 
 wrong(
     "positions count from 1",
-    hint="Your rows are right, one place too early. What is the angle at the first position?",
+    "Your rows are right, one place too early. What is the angle at the first position?",
     start=1,
 )
 
 
 wrong(
     "half precision is enough for a position",
-    hint=(
-        "The first two thousand positions are right, and then neighbours become the same. Which"
-        " whole numbers does the dtype of your positions have?"
-    ),
+    """The first two thousand positions are right, and then neighbours become the same. Which whole
+    numbers does the dtype of your positions have?""",
     dtype=np.float16,
 )
 
 
 wrong(
     "single precision is enough for an angle",
-    hint=(
-        "The numbers have only about seven correct digits, although their dtype could hold more. In"
-        " which dtype were the angles made?"
-    ),
+    """The numbers have only about seven correct digits, although their dtype could hold more. In
+    which dtype were the angles made?""",
     dtype=np.float32,
     rates=lambda width: rates_of(width).astype(np.float32),
     then=lambda encoding: encoding.astype(np.float64),
@@ -196,17 +176,15 @@ wrong(
 
 wrong(
     "the result may be float32",
-    hint=(
-        "The numbers are right as far as they go; compare their dtype with the one that the"
-        " docstring names."
-    ),
+    """The numbers are right as far as they go; compare their dtype with the one that the docstring
+    names.""",
     then=lambda encoding: encoding.astype(np.float32),
 )
 
 
 @wrong(
     "an odd width just loses its last cosine",
-    hint="What should happen when the last sine has no cosine beside it?",
+    "What should happen when the last sine has no cosine beside it?",
 )
 def of_any_width(seq_len, d_model):
     return encoding_at(np.arange(seq_len), d_model)[:, :d_model]

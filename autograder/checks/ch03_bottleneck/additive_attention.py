@@ -123,67 +123,55 @@ hidden("long keys stay as they were", question(4, 4, 3), probe=arguments_after)
 
 wrong(
     "no tanh is needed",
-    hint=(
-        "Do your weights change when the query does? Without one function of the formula they"
-        " cannot."
-    ),
+    """Do your weights change when the query does? Without one function of the formula they
+    cannot.""",
     compare=lambda asked, seen, v: (asked + seen) @ v,
 )
 
 
 wrong(
     "tanh comes after v",
-    hint=(
-        "Your scores never leave the range from -1 to 1. Does the tanh act on the layer, or on the"
-        " finished score?"
-    ),
+    """Your scores never leave the range from -1 to 1. Does the tanh act on the layer, or on the
+    finished score?""",
     compare=lambda asked, seen, v: np.tanh((asked + seen) @ v),
 )
 
 
 wrong(
     "tanh is taken of each part",
-    hint=(
-        "Do your weights change when the query does? Look at where the two projections meet: inside"
-        " or outside of the tanh?"
-    ),
+    """Do your weights change when the query does? Look at where the two projections meet: inside or
+    outside of the tanh?""",
     compare=lambda asked, seen, v: (np.tanh(asked) + np.tanh(seen)) @ v,
 )
 
 
 wrong(
     "exp of the raw scores is good enough",
-    hint=(
-        "Does your softmax hold for scores of 2000 and of -2000? Which exponents does exp meet"
-        " there, and which could it meet instead?"
-    ),
+    """Does your softmax hold for scores of 2000 and of -2000? Which exponents does exp meet there,
+    and which could it meet instead?""",
     normalise=naive,
 )
 
 
 wrong(
     "the mean is as safe as the largest",
-    hint=(
-        "An exponential still overflows, although something was taken away from every score. Can a"
-        " score lie far above that number?"
-    ),
+    """An exponential still overflows, although something was taken away from every score. Can a
+    score lie far above that number?""",
     normalise=shifted_by_the_mean,
 )
 
 
 wrong(
     "scores may be clipped to what exp can hold",
-    hint=(
-        "Large scores that differ come out equal in your function. What can be done to scores"
-        " without changing their differences?"
-    ),
+    """Large scores that differ come out equal in your function. What can be done to scores without
+    changing their differences?""",
     normalise=lambda scores: softmax(np.clip(scores, -500, 500)),
 )
 
 
 @wrong(
     "the softmax runs over the features",
-    hint="Your softmax runs inside each key. Over what should the weights of one query sum to 1?",
+    "Your softmax runs inside each key. Over what should the weights of one query sum to 1?",
 )
 def over_features(query, keys, w_query, w_key, v):
     weights = softmax(np.tanh(query @ w_query + keys @ w_key) * v).mean(axis=1)
@@ -192,10 +180,8 @@ def over_features(query, keys, w_query, w_key, v):
 
 wrong(
     "the softmax comes before v",
-    hint=(
-        "Your softmax is taken for each feature, and v mixes the results. In which order do v and"
-        " the softmax come?"
-    ),
+    """Your softmax is taken for each feature, and v mixes the results. In which order do v and the
+    softmax come?""",
     compare=lambda asked, seen, v: softmax(np.tanh(asked + seen), axis=0) @ v,
     normalise=lambda scores: scores,
 )
@@ -203,44 +189,38 @@ wrong(
 
 wrong(
     "exponentials are weights",
-    hint="Your largest weight is always 1. What must all weights together come to?",
+    "Your largest weight is always 1. What must all weights together come to?",
     normalise=lambda scores: np.exp(scores - scores.max()),
 )
 
 
 wrong(
     "shares of the plain scores are weights",
-    hint=(
-        "Your weights can be negative. Which function makes every score positive before shares are"
-        " taken?"
-    ),
+    """Your weights can be negative. Which function makes every score positive before shares are
+    taken?""",
     normalise=lambda scores: scores / scores.sum(),
 )
 
 
 wrong(
     "the best key takes all",
-    hint=(
-        "One of your weights is 1 and the others are 0, whatever the scores. How much weight does"
-        " the second best key get?"
-    ),
+    """One of your weights is 1 and the others are 0, whatever the scores. How much weight does the
+    second best key get?""",
     normalise=lambda scores: (scores == scores.max()).astype(scores.dtype),
 )
 
 
 wrong(
     "the projected keys are averaged",
-    hint=(
-        "The weights are right. What do they average: the keys as they came, or what w_key made of"
-        " them?"
-    ),
+    """The weights are right. What do they average: the keys as they came, or what w_key made of
+    them?""",
     average=lambda weights, keys, seen: weights @ seen,
 )
 
 
 @wrong(
     "the context takes the query along",
-    hint="The context is longer than a key. What is it, apart from an average of the keys?",
+    "The context is longer than a key. What is it, apart from an average of the keys?",
 )
 def taking_the_query_along(query, *others):
     context, weights = reference.additive_attention(query, *others)
@@ -249,34 +229,30 @@ def taking_the_query_along(query, *others):
 
 wrong(
     "the context is the plain mean of the keys",
-    hint="The weights are right, and your context does not depend on them.",
+    "The weights are right, and your context does not depend on them.",
     average=lambda weights, keys, seen: keys.mean(axis=0),
 )
 
 
 wrong(
     "the weighted keys are averaged once more",
-    hint=(
-        "The context is too small by a factor. Weights that sum to 1 divide already: what else does"
-        " your function divide by?"
-    ),
+    """The context is too small by a factor. Weights that sum to 1 divide already: what else does
+    your function divide by?""",
     average=lambda weights, keys, seen: weights @ keys / len(keys),
 )
 
 
 wrong(
     "scores are divided by the root of their width",
-    hint="Your weights are too even. Is there anything in this formula that divides a score?",
+    "Your weights are too even. Is there anything in this formula that divides a score?",
     v=lambda v: v / math.sqrt(len(v)),
 )
 
 
 @wrong(
     "scores are divided by the root of the state's width",
-    hint=(
-        "Your weights are too even: a scale belongs to another kind of attention, not to this"
-        " formula."
-    ),
+    """Your weights are too even: a scale belongs to another kind of attention, not to this
+    formula.""",
 )
 def scaled_by_the_state(query, keys, w_query, w_key, v):
     v = v / math.sqrt(len(query))
@@ -292,7 +268,7 @@ checks.usual(
 
 @wrong(
     "scores are weights",
-    hint="The context is right; the second array is still what went into the softmax.",
+    "The context is right; the second array is still what went into the softmax.",
 )
 def returning_scores(*arguments):
     context, _ = reference.additive_attention(*arguments)
@@ -301,10 +277,8 @@ def returning_scores(*arguments):
 
 @wrong(
     "a dot product is the score",
-    hint=(
-        "Your scores use neither w_query, w_key nor v. Which network does the formula put in place"
-        " of a dot product?"
-    ),
+    """Your scores use neither w_query, w_key nor v. Which network does the formula put in place of
+    a dot product?""",
 )
 def by_dot_products(query, keys, w_query, w_key, v):
     weights = softmax(keys @ query)
@@ -313,29 +287,23 @@ def by_dot_products(query, keys, w_query, w_key, v):
 
 wrong(
     "the projections are compared by a dot product",
-    hint=(
-        "Your scores do not depend on v. Are the two projections multiplied with each other, or"
-        " added?"
-    ),
+    """Your scores do not depend on v. Are the two projections multiplied with each other, or
+    added?""",
     compare=lambda asked, seen, v: seen @ asked,
 )
 
 
 wrong(
     "the projections are multiplied",
-    hint=(
-        "What happens to the two projections before the tanh? This attention has its name from it."
-    ),
+    """What happens to the two projections before the tanh? This attention has its name from it.""",
     compare=lambda asked, seen, v: np.tanh(asked * seen) @ v,
 )
 
 
 wrong(
     "the two matrices are alike",
-    hint=(
-        "Which matrix meets the query in your function, and which the keys? They have the same"
-        " shape, so nothing fails."
-    ),
+    """Which matrix meets the query in your function, and which the keys? They have the same shape,
+    so nothing fails.""",
 )(
     lambda query, keys, w_query, w_key, v: reference.additive_attention(
         query, keys, w_key, w_query, v
@@ -345,10 +313,8 @@ wrong(
 
 wrong(
     "the matrices stand in front",
-    hint=(
-        "Do your products still run if a state and the layer differ in width? In the formula query"
-        " and keys are rows."
-    ),
+    """Do your products still run if a state and the layer differ in width? In the formula query and
+    keys are rows.""",
     w_query=np.transpose,
     w_key=np.transpose,
 )
@@ -359,10 +325,8 @@ checks.usual("in float64")
 
 @wrong(
     "the caller's keys are free to be worked in",
-    hint=(
-        "The numbers are right, but compare keys before and after the call. Which line of yours"
-        " writes into them?"
-    ),
+    """The numbers are right, but compare keys before and after the call. Which line of yours writes
+    into them?""",
 )
 def in_place(query, keys, w_query, w_key, v):
     _, weights = reference.additive_attention(query, keys, w_query, w_key, v)

@@ -103,10 +103,8 @@ hidden("a square sentence stays as it was", network(4, 4, 4), probe=arguments_af
 
 wrong(
     "the sum is carried on, and tanh comes at the end",
-    hint=(
-        "The first state is right. What is handed to the next step: the sum, or what tanh has made"
-        " of it?"
-    ),
+    """The first state is right. What is handed to the next step: the sum, or what tanh has made of
+    it?""",
     together=plain_sum,
     then=np.tanh,
 )
@@ -114,37 +112,31 @@ wrong(
 
 wrong(
     "a network can do without its bias",
-    hint=(
-        "Three things are added inside the tanh. Which of the four arguments does your result not"
-        " depend on?"
-    ),
+    """Three things are added inside the tanh. Which of the four arguments does your result not
+    depend on?""",
     bias=np.zeros_like,
 )
 
 
 wrong(
     "the first state is all ones",
-    hint=(
-        "Your first state is off already. What is the state before the first word, and what does"
-        " w_hidden make of it?"
-    ),
+    """Your first state is off already. What is the state before the first word, and what does
+    w_hidden make of it?""",
     start=np.ones_like,
 )
 
 
 wrong(
     "the bias is the first state",
-    hint="Your first state is off already. Is the state before the first word anything but zero?",
+    "Your first state is off already. Is the state before the first word anything but zero?",
     start=np.copy,
 )
 
 
 @wrong(
     "there is a row before row 0",
-    hint=(
-        "Your first state is off already. Which row is row -1 in NumPy, and what does it hold when"
-        " the first word is read?"
-    ),
+    """Your first state is off already. Which row is row -1 in NumPy, and what does it hold when the
+    first word is read?""",
 )
 def with_rows_that_wrap(inputs, w_input, w_hidden, bias):
     """Fills in the words first, so that row -1, which stands before row 0, is not zero."""
@@ -156,64 +148,54 @@ def with_rows_that_wrap(inputs, w_input, w_hidden, bias):
 
 wrong(
     "w_hidden stands in front of the state",
-    hint=(
-        "The first state is right. In the formula the state is a row: on which side of w_hidden"
-        " does it stand?"
-    ),
+    """The first state is right. In the formula the state is a row: on which side of w_hidden does
+    it stand?""",
     from_state=lambda state, w_hidden: w_hidden @ state,
 )
 
 
 wrong(
     "w_input stands in front of the word",
-    hint=(
-        "Does your product of w_input and a word still run if the two widths differ? In the formula"
-        " the word is a row."
-    ),
+    """Does your product of w_input and a word still run if the two widths differ? In the formula
+    the word is a row.""",
     from_word=lambda word, w_input: w_input @ word,
 )
 
 
 wrong(
     "only the last state is wanted",
-    hint="That is the state after the last word alone. How many rows should the result have?",
+    "That is the state after the last word alone. How many rows should the result have?",
     then=lambda states: states[-1],
 )
 
 
 wrong(
     "the zero state is one of the states",
-    hint="There is one row more than there are words. Which of your rows belongs to no word?",
+    "There is one row more than there are words. Which of your rows belongs to no word?",
     then=lambda states: np.vstack([np.zeros_like(states[0]), states]),
 )
 
 
 wrong(
     "a row holds the state before its word",
-    hint=(
-        "Your rows come one step late: the first is zero. Is a state kept before or after its word"
-        " has been read?"
-    ),
+    """Your rows come one step late: the first is zero. Is a state kept before or after its word has
+    been read?""",
     then=lambda states: np.vstack([np.zeros_like(states[0]), states[:-1]]),
 )
 
 
 wrong(
     "one array can hold all states in turn",
-    hint=(
-        "All your rows are equal to the last one. How many arrays does your list hold, if each step"
-        " writes into the same one?"
-    ),
+    """All your rows are equal to the last one. How many arrays does your list hold, if each step
+    writes into the same one?""",
     then=lambda states: np.tile(states[-1], (len(states), 1)),
 )
 
 
 @wrong(
     "a second name is a second array",
-    hint=(
-        "The first state is right, and then the bias is no longer what it was. Does += make an"
-        " array, or write into one?"
-    ),
+    """The first state is right, and then the bias is no longer what it was. Does += make an array,
+    or write into one?""",
     rule="together",
 )
 def adding_into_the_bias(word, state, bias):
@@ -224,20 +206,16 @@ def adding_into_the_bias(word, state, bias):
 
 wrong(
     "every step starts from zero",
-    hint=(
-        "The first state is right, and the others forget what came before. Which argument has no"
-        " influence on your result?"
-    ),
+    """The first state is right, and the others forget what came before. Which argument has no
+    influence on your result?""",
     w_hidden=np.zeros_like,
 )
 
 
 @wrong(
     "what is carried on is the word before",
-    hint=(
-        "Your state reaches back one word and no further. What does w_hidden multiply: something of"
-        " the last word, or the last state?"
-    ),
+    """Your state reaches back one word and no further. What does w_hidden multiply: something of
+    the last word, or the last state?""",
 )
 def on_the_word_before(inputs, w_input, w_hidden, bias):
     before = np.concatenate([np.zeros_like(inputs[:1]), inputs[:-1]])
@@ -246,54 +224,46 @@ def on_the_word_before(inputs, w_input, w_hidden, bias):
 
 wrong(
     "tanh is for the words only",
-    hint="Your states can leave the range from -1 to 1. What belongs inside the tanh?",
+    "Your states can leave the range from -1 to 1. What belongs inside the tanh?",
     together=lambda word, state, bias: np.tanh(word + bias) + state,
 )
 
 
 wrong(
     "the bias is added after tanh",
-    hint="Look at the first state: is the bias added before or after the tanh?",
+    "Look at the first state: is the bias added before or after the tanh?",
     together=lambda word, state, bias: np.tanh(word + state) + bias,
 )
 
 
 wrong(
     "no tanh is needed",
-    hint=(
-        "Your states are plain sums, and can grow without limit. Which function keeps a state"
-        " between -1 and 1?"
-    ),
+    """Your states are plain sums, and can grow without limit. Which function keeps a state between
+    -1 and 1?""",
     together=plain_sum,
 )
 
 
 wrong(
     "a logistic function will do for tanh",
-    hint=(
-        "All your states are positive. Which values does the function in the formula take, and"
-        " which does yours?"
-    ),
+    """All your states are positive. Which values does the function in the formula take, and which
+    does yours?""",
     together=lambda word, state, bias: 1 / (1 + np.exp(-plain_sum(word, state, bias))),
 )
 
 
 wrong(
     "the sentence is read from its end",
-    hint=(
-        "The last row is the one that looks as if it had been read first. In which order do words"
-        " reach your state?"
-    ),
+    """The last row is the one that looks as if it had been read first. In which order do words
+    reach your state?""",
     order=-1,
 )
 
 
 @wrong(
     "a state may be replaced number by number",
-    hint=(
-        "The first number of each state is computed from the old state. And the second: from which"
-        " numbers?"
-    ),
+    """The first number of each state is computed from the old state. And the second: from which
+    numbers?""",
 )
 def by_overwriting_units(inputs, w_input, w_hidden, bias):
     """Each unit already sees the new numbers of the units before it."""
@@ -314,10 +284,8 @@ checks.usual(
 checks.usual(
     "into an argument",
     belief="the caller's sentence has room for the states",
-    hint=(
-        "The numbers are right, but compare inputs before and after the call. Which array do your"
-        " states go into?"
-    ),
+    hint="""The numbers are right, but compare inputs before and after the call. Which array do your
+    states go into?""",
 )
 
 

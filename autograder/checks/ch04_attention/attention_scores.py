@@ -66,54 +66,46 @@ hidden(
 
 unscaled = wrong(
     "the dot products are the scores",
-    hint=(
-        "These are the dot products themselves. What does the formula do with them before the"
-        " softmax?"
-    ),
+    """These are the dot products themselves. What does the formula do with them before the
+    softmax?""",
     scale=lambda query, key: 1,
 )
 
 
 over_d_k = wrong(
     "the scale is d_k",
-    hint=(
-        "The size is off by a factor that depends on d_k. By which power of d_k does the spread of"
-        " a dot product grow?"
-    ),
+    """The size is off by a factor that depends on d_k. By which power of d_k does the spread of a
+    dot product grow?""",
     scale=lambda query, key: query.shape[-1],
 )
 
 
 over_key_len = wrong(
     "the scale belongs to the number of keys",
-    hint="Your scale depends on how many keys there are. Over which axis does a dot product sum?",
+    "Your scale depends on how many keys there are. Over which axis does a dot product sum?",
     scale=lambda query, key: math.sqrt(key.shape[-2]),
 )
 
 
 wrong(
     "d_k is the length of the first axis",
-    hint="Your scale follows the first axis of the query. Over which axis does a dot product sum?",
+    "Your scale follows the first axis of the query. Over which axis does a dot product sum?",
     scale=lambda query, key: math.sqrt(query.shape[0]),
 )
 
 
 wrong(
     "a matrix product of queries and keys compares them as they are",
-    hint=(
-        "A matrix product sums over the last axis of its first factor and the last but one of its"
-        " second. Which axes of queries and keys should meet?"
-    ),
+    """A matrix product sums over the last axis of its first factor and the last but one of its
+    second. Which axes of queries and keys should meet?""",
     compared=np.matmul,
 )
 
 
 wrong(
     "the scale multiplies",
-    hint=(
-        "The scores grow with d_k faster than the dot products do. Is the scale meant to make them"
-        " larger or smaller?"
-    ),
+    """The scores grow with d_k faster than the dot products do. Is the scale meant to make them
+    larger or smaller?""",
     scale=lambda query, key: 1 / math.sqrt(query.shape[-1]),
 )
 
@@ -127,30 +119,24 @@ checks.usual(
 
 with_all_axes_reversed = wrong(
     ".T swaps the last two axes",
-    hint=(
-        "Which axes of the keys change places in your function when there are more than two, and"
-        " which should?"
-    ),
+    """Which axes of the keys change places in your function when there are more than two, and which
+    should?""",
     compared=lambda query, key: query @ key.T,
 )
 
 
 in_float64 = wrong(
     "np.sqrt keeps float32",
-    hint=(
-        "Somewhere a float64 enters. Look at the dtype of all that meets query and key on the way,"
-        " single numbers included."
-    ),
+    """Somewhere a float64 enters. Look at the dtype of all that meets query and key on the way,
+    single numbers included.""",
     scale=lambda query, key: np.sqrt(query.shape[-1]),
 )
 
 
 @wrong(
     "the caller's query is free to be scaled",
-    hint=(
-        "Compare `query` before and after the call. Which line of yours writes into it instead of"
-        " making an array of its own?"
-    ),
+    """Compare `query` before and after the call. Which line of yours writes into it instead of
+    making an array of its own?""",
 )
 def scaled_in_place(query, key):
     query /= math.sqrt(query.shape[-1])
@@ -159,10 +145,8 @@ def scaled_in_place(query, key):
 
 wrong(
     "scores are cosines",
-    hint=(
-        "All your scores lie between -1 and 1, however long the vectors are. Does the formula"
-        " divide by the lengths of the vectors?"
-    ),
+    """All your scores lie between -1 and 1, however long the vectors are. Does the formula divide
+    by the lengths of the vectors?""",
     query=of_length_one,
     key=of_length_one,
     scale=lambda query, key: 1,

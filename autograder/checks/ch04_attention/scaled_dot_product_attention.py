@@ -141,29 +141,29 @@ hidden(
 
 wrong(
     "the softmax runs over the queries",
-    hint="Take one query: over which axis do its weights have to sum to 1?",
+    "Take one query: over which axis do its weights have to sum to 1?",
     weights_of=lambda scores: reference.softmax(scores, axis=-2),
 )
 
 
 wrong(
     "the dot products are the scores",
-    hint="The weights are sharper than they should be. What happens to the dot products before the"
-    " softmax?",
+    """The weights are sharper than they should be. What happens to the dot products before the
+    softmax?""",
     scores_of=unscaled,
 )
 
 
 wrong(
     "the scale is d_k",
-    hint="The weights are too even. Which power of d_k does the scale take?",
+    "The weights are too even. Which power of d_k does the scale take?",
     scores_of=over_d_k,
 )
 
 
 @wrong(
     "the scale is sqrt(d_v)",
-    hint="Your scale follows the length of the values. Which vectors enter the dot product?",
+    "Your scale follows the length of the values. Which vectors enter the dot product?",
 )
 def scaled_by_the_values(query, key, value):
     weights = reference.softmax(unscaled(query, key) / math.sqrt(value.shape[-1]))
@@ -172,37 +172,37 @@ def scaled_by_the_values(query, key, value):
 
 wrong(
     "the scale is sqrt(key_len)",
-    hint="Your scale follows the number of keys. Over which axis does a dot product sum?",
+    "Your scale follows the number of keys. Over which axis does a dot product sum?",
     scores_of=over_key_len,
 )
 
 
 wrong(
     "np.sqrt keeps float32",
-    hint="Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way,"
-    " single numbers included.",
+    """Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way,
+    single numbers included.""",
     scores_of=in_float64,
 )
 
 
 wrong(
     ".T swaps the last two axes",
-    hint="Which axes of the keys change places in your function when there are more than two, and"
-    " which should?",
+    """Which axes of the keys change places in your function when there are more than two, and which
+    should?""",
     scores_of=with_all_axes_reversed,
 )
 
 
 wrong(
     "all weights together sum to 1",
-    hint="Each query has an average of its own: over how much do your weights sum to 1?",
+    "Each query has an average of its own: over how much do your weights sum to 1?",
     weights_of=over_everything,
 )
 
 
 wrong(
     "exp of the raw scores is good enough",
-    hint="Does your softmax hold for scores around 1000, and for scores around -1000?",
+    "Does your softmax hold for scores around 1000, and for scores around -1000?",
     weights_of=naive,
 )
 
@@ -216,7 +216,7 @@ checks.usual(
 
 @wrong(
     "scores are weights",
-    hint="The output is right; the second array is still what went into the softmax.",
+    "The output is right; the second array is still what went into the softmax.",
 )
 def returning_scores(query, key, value):
     output, _ = reference.scaled_dot_product_attention(query, key, value)
@@ -225,15 +225,15 @@ def returning_scores(query, key, value):
 
 wrong(
     "weights are transposed before they meet the values",
-    hint="The weights are right. Which of their axes belongs to the values: that of the queries or"
-    " that of the keys?",
+    """The weights are right. Which of their axes belongs to the values: that of the queries or that
+    of the keys?""",
     averaged=lambda weights, key, value: weights.swapaxes(-2, -1) @ value,
 )
 
 
 @wrong(
     "the scale comes after the softmax",
-    hint="The weights no longer sum to 1. In which order do scale and softmax come?",
+    "The weights no longer sum to 1. In which order do scale and softmax come?",
 )
 def scaled_after_softmax(query, key, value):
     weights = reference.softmax(unscaled(query, key)) / math.sqrt(query.shape[-1])
@@ -242,14 +242,14 @@ def scaled_after_softmax(query, key, value):
 
 wrong(
     "no softmax is needed",
-    hint="These weights can be negative. Which step turns scores into weights?",
+    "These weights can be negative. Which step turns scores into weights?",
     weights_of=lambda scores: scores,
 )
 
 
 wrong(
     "the keys are averaged",
-    hint="The weights are right, but the output averages the wrong vectors.",
+    "The weights are right, but the output averages the wrong vectors.",
     averaged=lambda weights, key, value: weights @ key,
 )
 

@@ -116,66 +116,55 @@ hidden(
 
 naive = wrong(
     "exp of the raw scores is good enough",
-    hint=(
-        "How large may a number be before its exponential no longer fits a float? What could you"
-        " take away from every score of a slice without changing the fraction?"
-    ),
+    """How large may a number be before its exponential no longer fits a float? What could you take
+    away from every score of a slice without changing the fraction?""",
     shift=lambda scores, axis: 0,
 )
 
 
 shifted_by_the_mean = wrong(
     "taking off the mean makes exp safe",
-    hint=(
-        "What is the largest number that your exp can meet? Think of a score far above all others"
-        " of its row, and of one that is -inf."
-    ),
+    """What is the largest number that your exp can meet? Think of a score far above all others of
+    its row, and of one that is -inf.""",
     shift=lambda scores, axis: scores.mean(axis=axis, keepdims=True),
 )
 
 
 wrong(
     "a very negative number is as good as -inf",
-    hint=(
-        "Scores may be of any size. What if those beside a score of -inf lie further below zero"
-        " than the number that stands for it?"
-    ),
+    """Scores may be of any size. What if those beside a score of -inf lie further below zero than
+    the number that stands for it?""",
     scores=lambda scores: np.where(np.isneginf(scores), scores.dtype.type(-1e9), scores),
 )
 
 
 wrong(
     "the axis is always the last one",
-    hint="Along which axis do your weights sum to 1, and which one was asked for?",
+    "Along which axis do your weights sum to 1, and which one was asked for?",
     axis=-1,
 )
 
 
 wrong(
     "one maximum serves the whole array",
-    hint=(
-        "Look at a row whose scores are far below the largest of the whole array: what does exp"
-        " make of it, and what is left to divide by?"
-    ),
+    """Look at a row whose scores are far below the largest of the whole array: what does exp make
+    of it, and what is left to divide by?""",
     shift=lambda scores, axis: scores.max(),
 )
 
 
 wrong(
     "a small epsilon in the denominator does no harm",
-    hint=(
-        "Is there something in the denominator that the formula does not have? Can that sum be 0 at"
-        " all?"
-    ),
+    """Is there something in the denominator that the formula does not have? Can that sum be 0 at
+    all?""",
     total=lambda exponentials, axis: sum_along(exponentials, axis) + 1e-9,
 )
 
 
 over_everything = wrong(
     "all numbers of the array share one sum",
-    hint=(
-        "Each slice along the axis is a softmax of its own: over how much do your weights sum to 1?"
-    ),
+    """Each slice along the axis is a softmax of its own: over how much do your weights sum to
+    1?""",
     shift=lambda scores, axis: scores.max(),
     total=lambda exponentials, axis: exponentials.sum(),
 )
@@ -183,19 +172,15 @@ over_everything = wrong(
 
 wrong(
     "a sum over an axis still lines up with the array",
-    hint=(
-        "What shape does the sum have, and along which axis is it stretched when you divide by it?"
-    ),
+    """What shape does the sum have, and along which axis is it stretched when you divide by it?""",
     total=lambda exponentials, axis: exponentials.sum(axis=axis),
 )
 
 
 @wrong(
     "the caller's array is free to be worked in",
-    hint=(
-        "Compare `scores` before and after the call. Which line of yours writes into it instead of"
-        " making an array of its own?"
-    ),
+    """Compare `scores` before and after the call. Which line of yours writes into it instead of
+    making an array of its own?""",
 )
 def in_place(scores, axis=-1):
     scores -= scores.max(axis=axis, keepdims=True)
@@ -207,10 +192,8 @@ checks.usual("in float64")
 
 @wrong(
     "dividing by the sum is enough",
-    hint=(
-        "Dividing by the sum alone makes numbers sum to 1, but it keeps negative ones negative."
-        " What does the formula apply to each score first?"
-    ),
+    """Dividing by the sum alone makes numbers sum to 1, but it keeps negative ones negative. What
+    does the formula apply to each score first?""",
 )
 def without_exponential(scores, axis=-1):
     return scores / scores.sum(axis=axis, keepdims=True)

@@ -72,17 +72,15 @@ hidden("float16 in, float16 out", in_float16)
 
 wrong(
     "a weight depends on its own score alone",
-    hint=(
-        "Each weight depends on every score of its row, because the weights share one sum. Where do"
-        " the other terms of the formula enter?"
-    ),
+    """Each weight depends on every score of its row, because the weights share one sum. Where do
+    the other terms of the formula enter?""",
     mean=lambda weights, grad_weights: weights * grad_weights,
 )
 
 
 @wrong(
     "the weight in front can be dropped",
-    hint="Compare with the formula term by term: every one of them carries a weight in front.",
+    "Compare with the formula term by term: every one of them carries a weight in front.",
 )
 def without_weights(weights, grad_weights):
     return grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True)
@@ -90,48 +88,44 @@ def without_weights(weights, grad_weights):
 
 wrong(
     "the softmax only multiplies",
-    hint="Raising one score lowers all the other weights. Which term of the formula says that?",
+    "Raising one score lowers all the other weights. Which term of the formula says that?",
     mean=lambda weights, grad_weights: 0,
 )
 
 
 wrong(
     "the plain mean of the gradient is taken off",
-    hint=(
-        "What is taken off each gradient is an average, but not one in which all keys count the"
-        " same."
-    ),
+    """What is taken off each gradient is an average, but not one in which all keys count the
+    same.""",
     mean=lambda weights, grad_weights: grad_weights.mean(axis=-1, keepdims=True),
 )
 
 
 wrong(
     "the plain sum of the gradient is taken off",
-    hint="In the sum over i, what stands beside the gradient of each weight?",
+    "In the sum over i, what stands beside the gradient of each weight?",
     mean=lambda weights, grad_weights: grad_weights.sum(axis=-1, keepdims=True),
 )
 
 
 wrong(
     "a sum over an axis still lines up with the array",
-    hint=(
-        "What shape does your sum have, and along which axis is it stretched when it meets the"
-        " gradient?"
-    ),
+    """What shape does your sum have, and along which axis is it stretched when it meets the
+    gradient?""",
     mean=lambda weights, grad_weights: (weights * grad_weights).sum(axis=-1),
 )
 
 
 wrong(
     "one sum serves the whole array",
-    hint="Each row is a softmax of its own: over which numbers does your sum run?",
+    "Each row is a softmax of its own: over which numbers does your sum run?",
     mean=lambda weights, grad_weights: (weights * grad_weights).sum(),
 )
 
 
 @wrong(
     "the sum runs over the queries",
-    hint="Along which axis was the softmax taken, and along which does your sum run?",
+    "Along which axis was the softmax taken, and along which does your sum run?",
     rule="mean",
 )
 def over_queries(weights, grad_weights):
@@ -147,17 +141,15 @@ checks.usual(
 
 wrong(
     "the argument holds scores",
-    hint="What you are given has been through the softmax already.",
+    "What you are given has been through the softmax already.",
     weights=reference.softmax,
 )
 
 
 @wrong(
     "the caller's gradient is free to be worked in",
-    hint=(
-        "Compare `grad_weights` before and after the call. Which line of yours writes into it"
-        " instead of making an array of its own?"
-    ),
+    """Compare `grad_weights` before and after the call. Which line of yours writes into it instead
+    of making an array of its own?""",
 )
 def in_place(weights, grad_weights):
     grad_weights -= (weights * grad_weights).sum(axis=-1, keepdims=True)

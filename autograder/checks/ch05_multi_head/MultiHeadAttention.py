@@ -269,17 +269,15 @@ hidden(
 
 wrong(
     "a view can split and reorder at once",
-    hint=(
-        "Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape,"
-        " but hands parts of one word to several positions."
-    ),
+    """Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape, but
+    hands parts of one word to several positions.""",
     split=view_as_heads,
 )
 
 
 wrong(
     "features are dealt out like cards",
-    hint="Which features make up head 0? A head works on a block of neighbours.",
+    "Which features make up head 0? A head works on a block of neighbours.",
     split=deal_like_cards,
     merge=like_cards,
 )
@@ -287,108 +285,92 @@ wrong(
 
 wrong(
     "batch and heads may change places",
-    hint=(
-        "With a batch of one sentence you are right, with two you are not. Do the sentences still"
-        " keep to themselves after your reshape?"
-    ),
+    """With a batch of one sentence you are right, with two you are not. Do the sentences still keep
+    to themselves after your reshape?""",
     split=split_batch_into_heads,
 )
 
 
 wrong(
     "the heads are in the right order for merging",
-    hint=(
-        "The weights are right, the output is not. Before the heads' features can stand side by"
-        " side, which axis has to move?"
-    ),
+    """The weights are right, the output is not. Before the heads' features can stand side by side,
+    which axis has to move?""",
     merge=as_it_lies,
 )
 
 
 wrong(
     "the scale is sqrt(d_model)",
-    hint=(
-        "The weights are too even. How many numbers does a dot product sum over, once there are"
-        " heads?"
-    ),
+    """The weights are too even. How many numbers does a dot product sum over, once there are
+    heads?""",
     scale=lambda head_dim, num_heads: math.sqrt(num_heads * head_dim),
 )
 
 
 wrong(
     "the dot products are the scores",
-    hint=(
-        "The weights are sharper than they should be. What happens to a dot product before the"
-        " softmax?"
-    ),
+    """The weights are sharper than they should be. What happens to a dot product before the
+    softmax?""",
     scale=lambda *sizes: 1,
 )
 
 
 wrong(
     "the scale is d_k",
-    hint="Which power of head_dim does the scale take?",
+    "Which power of head_dim does the scale take?",
     scale=lambda head_dim, num_heads: head_dim,
 )
 
 
 wrong(
     "the scale belongs to the number of heads",
-    hint="Your scale follows the number of heads. Over how many numbers does a dot product sum?",
+    "Your scale follows the number of heads. Over how many numbers does a dot product sum?",
     scale=lambda head_dim, num_heads: math.sqrt(num_heads),
 )
 
 
 wrong(
     "the softmax runs over the queries",
-    hint="Take one query of one head: over which axis do its weights have to sum to 1?",
+    "Take one query of one head: over which axis do its weights have to sum to 1?",
     weigh=lambda scores: scores.softmax(-2),
 )
 
 
 wrong(
     "the softmax runs over the heads",
-    hint=(
-        "Your heads share one total among them. Over which axis should each of them sum to 1 on its"
-        " own?"
-    ),
+    """Your heads share one total among them. Over which axis should each of them sum to 1 on its
+    own?""",
     weigh=lambda scores: scores.softmax(1),
 )
 
 
 wrong(
     "all scores of a head share one sum",
-    hint="Over how many numbers do your weights sum to 1? Every query has a total of its own.",
+    "Over how many numbers do your weights sum to 1? Every query has a total of its own.",
     weigh=lambda scores: scores.flatten(-2).softmax(-1).view_as(scores),
 )
 
 
 wrong(
     "putting the heads together is the end",
-    hint=(
-        "One of your four layers has no part in the result. What is left to do once the heads stand"
-        " side by side?"
-    ),
+    """One of your four layers has no part in the result. What is left to do once the heads stand
+    side by side?""",
     layers=lambda self: (self.w_q, self.w_k, self.w_v, nn.Identity()),
 )
 
 
 wrong(
     "True means masked",
-    hint=(
-        "You hide what may be seen, and show what may not. What does True mean in a mask of this"
-        " course?"
-    ),
+    """You hide what may be seen, and show what may not. What does True mean in a mask of this
+    course?""",
     hide=lambda scores, mask: scores.masked_fill(mask, -math.inf),
 )
 
 
 wrong(
     "a mask takes weights away",
-    hint=(
-        "What do the weights of a row sum to after your mask? Those that are left should share the"
-        " whole."
-    ),
+    """What do the weights of a row sum to after your mask? Those that are left should share the
+    whole.""",
     hide=nothing,
     keep=torch.mul,
 )
@@ -396,111 +378,97 @@ wrong(
 
 wrong(
     "a mask hides queries",
-    hint="Rows are queries, columns are keys. Along which of the two does your mask act?",
+    "Rows are queries, columns are keys. Along which of the two does your mask act?",
     hide=lambda scores, mask: hide(scores, mask.mT),
 )
 
 
 wrong(
     "a mask can wait for the next chapter",
-    hint="Do your weights change at all when a mask is given?",
+    "Do your weights change at all when a mask is given?",
     hide=nothing,
 )
 
 
 wrong(
     "a score of 0 means no weight",
-    hint=(
-        "Your masked scores are 0. What does the softmax make of a score of 0, and which score"
-        " gives a weight of exactly 0?"
-    ),
+    """Your masked scores are 0. What does the softmax make of a score of 0, and which score gives a
+    weight of exactly 0?""",
     hide=torch.mul,
 )
 
 
 wrong(
     "True and False can be added to scores",
-    hint=(
-        "Adding True raises a score by 1, and adding False leaves it. Which score has a weight of"
-        " exactly 0?"
-    ),
+    """Adding True raises a score by 1, and adding False leaves it. Which score has a weight of
+    exactly 0?""",
     hide=torch.add,
 )
 
 
 wrong(
     "a low score is low enough",
-    hint=(
-        "Your masked keys still get a little weight. Scores may be of any size: which one has a"
-        " weight of exactly 0, whatever the others?"
-    ),
+    """Your masked keys still get a little weight. Scores may be of any size: which one has a weight
+    of exactly 0, whatever the others?""",
     hide=lambda scores, mask: scores.masked_fill(~mask, -10.0),
 )
 
 
 wrong(
     "every mask has an axis for the batch and none for the heads",
-    hint=(
-        "A mask may have two axes or four, and some of length 1; axes are lined up from the right."
-        " Does yours need another one?"
-    ),
+    """A mask may have two axes or four, and some of length 1; axes are lined up from the right.
+    Does yours need another one?""",
     hide=lambda scores, mask: hide(scores, mask.unsqueeze(1)),
 )
 
 
 wrong(
     "one projection serves queries and keys",
-    hint=(
-        "One of your four layers has no part in the result. Which layer does each of the three"
-        " inputs go through?"
-    ),
+    """One of your four layers has no part in the result. Which layer does each of the three inputs
+    go through?""",
     layers=lambda self: (self.w_q, self.w_q, self.w_v, self.w_o),
 )
 
 
 wrong(
     "values are taken as they are",
-    hint=(
-        "The weights are right, the output is not. What happens to the values before they are"
-        " averaged?"
-    ),
+    """The weights are right, the output is not. What happens to the values before they are
+    averaged?""",
     layers=lambda self: (self.w_q, self.w_k, nn.Identity(), self.w_o),
 )
 
 
 wrong(
     "attention is always self-attention",
-    hint=(
-        "What if query, key and value are different tensors? Look at what each of your projections"
-        " is given."
-    ),
+    """What if query, key and value are different tensors? Look at what each of your projections is
+    given.""",
     given=lambda query, key, value: (query, query, query),
 )
 
 
 wrong(
     "keys are the queries' tensor",
-    hint="The second argument has no effect in your module. What is projected to become the keys?",
+    "The second argument has no effect in your module. What is projected to become the keys?",
     given=lambda query, key, value: (query, query, value),
 )
 
 
 wrong(
     "values are the keys' tensor",
-    hint="The third argument has no effect in your module. What is projected to become the values?",
+    "The third argument has no effect in your module. What is projected to become the values?",
     given=lambda query, key, value: (query, key, key),
 )
 
 
 wrong(
     "a projection needs no bias",
-    hint="The contract gives all four layers a bias. Which argument of nn.Linear took it away?",
+    "The contract gives all four layers a bias. Which argument of nn.Linear took it away?",
 )(module_with(lambda d_model, _: four_layers(d_model, bias=False)))
 
 
 @wrong(
     "the last projection needs no bias",
-    hint="Three of your layers have a bias. What about the last one?",
+    "Three of your layers have a bias. What about the last one?",
 )
 class WithoutOutputBias(reference.MultiHeadAttention):
     def __init__(self, d_model, num_heads):
@@ -510,10 +478,8 @@ class WithoutOutputBias(reference.MultiHeadAttention):
 
 wrong(
     "a projection is as wide as one head",
-    hint=(
-        "Each of the four layers has d_model features in and d_model out: the blocks of all heads"
-        " in one matrix."
-    ),
+    """Each of the four layers has d_model features in and d_model out: the blocks of all heads in
+    one matrix.""",
 )(
     module_with(
         lambda d_model, num_heads: (
@@ -526,58 +492,46 @@ wrong(
 
 wrong(
     "layers may have any name",
-    hint=(
-        "The layers have to be found under the names of the docstring. Which attributes does your"
-        " __init__ set?"
-    ),
+    """The layers have to be found under the names of the docstring. Which attributes does your
+    __init__ set?""",
 )(module_with(lambda d_model, _: {"projections": nn.ModuleList(four_layers(d_model).values())}))
 
 
 wrong(
     "the sizes will fit",
-    hint=(
-        "What happens when a module is made whose num_heads does not divide d_model? It should say"
-        " so at once."
-    ),
+    """What happens when a module is made whose num_heads does not divide d_model? It should say so
+    at once.""",
 )(module_with(require=lambda *sizes: None))
 
 
 wrong(
     "one map is enough to look at",
-    hint=(
-        "Your weights have lost the axis of heads. The average of several maps is a map that no"
-        " head has."
-    ),
+    """Your weights have lost the axis of heads. The average of several maps is a map that no head
+    has.""",
     returned=lambda weights: weights.mean(dim=1),
 )
 
 
 wrong(
     "a list of heads has the heads first",
-    hint=(
-        "The weights have the axes (batch, heads, query_len, key_len). Along which axis do you put"
-        " your heads together?"
-    ),
+    """The weights have the axes (batch, heads, query_len, key_len). Along which axis do you put
+    your heads together?""",
     returned=lambda weights: weights.transpose(0, 1),
 )
 
 
 wrong(
     "the last head's weights come first",
-    hint=(
-        "The output is right, and each map of weights belongs to another head. In which order do"
-        " you collect them?"
-    ),
+    """The output is right, and each map of weights belongs to another head. In which order do you
+    collect them?""",
     returned=lambda weights: weights.flip(1),
 )
 
 
 wrong(
     "scores are as good as weights",
-    hint=(
-        "What should the rows of the second result sum to? You return what the softmax was given,"
-        " or a logarithm."
-    ),
+    """What should the rows of the second result sum to? You return what the softmax was given, or a
+    logarithm.""",
     returned=torch.log,
 )
 
@@ -591,37 +545,31 @@ checks.usual(
 
 wrong(
     "weights are only there to be looked at",
-    hint=(
-        "The numbers are right, but a loss on the weights could not be trained. Which step cuts the"
-        " returned weights off?"
-    ),
+    """The numbers are right, but a loss on the weights could not be trained. Which step cuts the
+    returned weights off?""",
     returned=torch.detach,
 )
 
 
 wrong(
     "no gradient is needed through the weights",
-    hint=(
-        "The numbers are right, but queries and keys could never learn. Which step cuts the scores"
-        " off from what made them?"
-    ),
+    """The numbers are right, but queries and keys could never learn. Which step cuts the scores off
+    from what made them?""",
     weigh=lambda scores: scores.detach().softmax(-1),
 )
 
 
 wrong(
     "a softmax belongs in float32",
-    hint="Both results should have the dtype of the inputs. Which step chooses one of its own?",
+    "Both results should have the dtype of the inputs. Which step chooses one of its own?",
     returned=torch.Tensor.float,
 )
 
 
 @wrong(
     "the caller's mask may be turned round",
-    hint=(
-        "Compare the mask before and after the call. Which operation of yours writes into it? In"
-        " PyTorch their names end in an underscore."
-    ),
+    """Compare the mask before and after the call. Which operation of yours writes into it? In
+    PyTorch their names end in an underscore.""",
 )
 class MaskTurnedInPlace(reference.MultiHeadAttention):
     def forward(self, query, key, value, mask=None):

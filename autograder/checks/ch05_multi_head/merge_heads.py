@@ -42,10 +42,8 @@ hidden("a gradient flows back to a batch", x=numbers(2, 3, 3, 2), probe=gradient
 
 @wrong(
     "the axes are in the right order already",
-    hint=(
-        "The shape is right, the numbers are not. What lies side by side in memory belongs to one"
-        " head at one position: which axis has to move before two heads can stand side by side?"
-    ),
+    """The shape is right, the numbers are not. What lies side by side in memory belongs to one head
+    at one position: which axis has to move before two heads can stand side by side?""",
 )
 def as_it_lies(x):
     return x.reshape(x.shape[0], x.shape[2], -1)
@@ -53,10 +51,8 @@ def as_it_lies(x):
 
 @wrong(
     "view works on every tensor",
-    hint=(
-        "A transposed tensor keeps its numbers where they were, and a view cannot reorder them."
-        " Which method copies them where it has to?"
-    ),
+    """A transposed tensor keeps its numbers where they were, and a view cannot reorder them. Which
+    method copies them where it has to?""",
 )
 def by_view(x):
     batch, heads, seq_len, head_dim = x.shape
@@ -65,71 +61,59 @@ def by_view(x):
 
 like_cards = wrong(
     "features were dealt out like cards",
-    hint=(
-        "Take the first position of your result: which numbers come first? All features of head 0"
-        " should stand before those of head 1."
-    ),
+    """Take the first position of your result: which numbers come first? All features of head 0
+    should stand before those of head 1.""",
     order=(0, 2, 3, 1),
 )
 
 
 wrong(
     "heads are added up",
-    hint=(
-        "Your result is as wide as one head. The heads should stand side by side, not on top of"
-        " each other."
-    ),
+    """Your result is as wide as one head. The heads should stand side by side, not on top of each
+    other.""",
 )(lambda x: x.sum(dim=1))
 
 
 wrong(
     "heads are averaged",
-    hint=(
-        "An average of the heads makes one average out of many again. Each head's features should"
-        " keep a place of their own."
-    ),
+    """An average of the heads makes one average out of many again. Each head's features should keep
+    a place of their own.""",
 )(lambda x: x.mean(dim=1))
 
 
 wrong(
     "heads are put one below the other",
-    hint=(
-        "Your result has more positions than the sentence. Along which axis should the heads be put"
-        " together?"
-    ),
+    """Your result has more positions than the sentence. Along which axis should the heads be put
+    together?""",
 )(lambda x: x.flatten(1, 2))
 
 
 wrong(
     "positions come first",
-    hint="Your first axis counts positions. Which axis should come first?",
+    "Your first axis counts positions. Which axis should come first?",
     order=(2, 0, 1, 3),
 )
 
 
 wrong(
     "batch and heads are one axis",
-    hint=(
-        "In your result, features of different sentences stand side by side. Which axis did you"
-        " merge with the features?"
-    ),
+    """In your result, features of different sentences stand side by side. Which axis did you merge
+    with the features?""",
     order=(1, 2, 0, 3),
 )
 
 
 wrong(
     "the last head comes first",
-    hint="The blocks are right, their order is not. Whose features should come first?",
+    "The blocks are right, their order is not. Whose features should come first?",
     x=lambda x: x.flip(1),
 )
 
 
 wrong(
     "numbers may be copied out and in again",
-    hint=(
-        "The numbers are right, but the result has lost its way back to x. Which step leaves"
-        " PyTorch, or cuts the graph?"
-    ),
+    """The numbers are right, but the result has lost its way back to x. Which step leaves PyTorch,
+    or cuts the graph?""",
     then=lambda merged: torch.from_numpy(merged.detach().float().numpy()).to(merged.dtype),
 )
 

@@ -63,10 +63,8 @@ hidden("a gradient flows back to a batch", to_split(2, 3, 3, 2), probe=gradients
 
 view_as_heads = wrong(
     "a view can split and reorder at once",
-    hint=(
-        "The shape is right, the numbers are not: a view or reshape keeps their order in memory."
-        " Follow the second word: do all of its features stay with the second position?"
-    ),
+    """The shape is right, the numbers are not: a view or reshape keeps their order in memory.
+    Follow the second word: do all of its features stay with the second position?""",
     cut=lambda x, num_heads: x.reshape(len(x), num_heads, x.shape[1], -1),
     order=(0, 1, 2, 3),
 )
@@ -74,7 +72,7 @@ view_as_heads = wrong(
 
 deal_like_cards = wrong(
     "features are dealt out like cards",
-    hint="Which features does head 0 hold in your result? A head gets a block of neighbours.",
+    "Which features does head 0 hold in your result? A head gets a block of neighbours.",
     cut=lambda x, num_heads: x.unflatten(-1, (-1, num_heads)),
     order=(0, 3, 1, 2),
 )
@@ -82,7 +80,7 @@ deal_like_cards = wrong(
 
 @wrong(
     "what does not fit may be cut off",
-    hint="What becomes of the features that are left over when num_heads does not divide d_model?",
+    "What becomes of the features that are left over when num_heads does not divide d_model?",
 )
 def cut_off_the_rest(x, num_heads):
     head_dim = max(x.shape[-1] // num_heads, 1)
@@ -92,10 +90,8 @@ def cut_off_the_rest(x, num_heads):
 
 wrong(
     "PyTorch will complain by itself",
-    hint=(
-        "PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice"
-        " first, and in which words?"
-    ),
+    """PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice first,
+    and in which words?""",
     cut=lambda x, num_heads: x.reshape(*x.shape[:2], num_heads, x.shape[-1] // num_heads),
     require=lambda *sizes: None,
 )
@@ -103,7 +99,7 @@ wrong(
 
 @wrong(
     "an assertion is an error like any other",
-    hint="You notice sizes that do not fit. Which type of exception does the docstring ask for?",
+    "You notice sizes that do not fit. Which type of exception does the docstring ask for?",
     rule="require",
 )
 def with_assert(d_model, num_heads):
@@ -112,50 +108,45 @@ def with_assert(d_model, num_heads):
 
 wrong(
     "the axis of heads comes first",
-    hint="Your first axis counts heads. Which axis should come first, and which second?",
+    "Your first axis counts heads. Which axis should come first, and which second?",
     order=(2, 0, 1, 3),
 )
 
 
 wrong(
     "cutting the last axis is all",
-    hint=(
-        "The last axis is cut as it should be. Which two of the four axes have not changed places"
-        " yet?"
-    ),
+    """The last axis is cut as it should be. Which two of the four axes have not changed places
+    yet?""",
     order=(0, 1, 2, 3),
 )
 
 
 wrong(
     "positions go last",
-    hint=(
-        "Each head should hold a matrix with one row for each position. Is yours lying on its side?"
-    ),
+    """Each head should hold a matrix with one row for each position. Is yours lying on its
+    side?""",
     order=(0, 2, 3, 1),
 )
 
 
 wrong(
     "the second axis has length head_dim",
-    hint="Your second axis counts the features of a head. What should it count?",
+    "Your second axis counts the features of a head. What should it count?",
     order=(0, 3, 1, 2),
 )
 
 
 wrong(
     "the last block belongs to head 0",
-    hint="The blocks are right, their order is not. Which features belong to head 0?",
+    "The blocks are right, their order is not. Which features belong to head 0?",
     then=lambda heads: heads.flip(1),
 )
 
 
 checks.usual(
     "detached",
-    hint=(
-        "The numbers are right, but the result has lost its way back to x. Which step leaves"
-        " PyTorch, or makes a new tensor of bare numbers?"
-    ),
+    hint="""The numbers are right, but the result has lost its way back to x. Which step leaves
+    PyTorch, or makes a new tensor of bare numbers?""",
 )
 
 

@@ -50,97 +50,83 @@ hidden("the device asked for, again", positions(2, 40, device="meta"), probe=dev
 checks.usual(
     "transposed",
     belief="rows are keys",
-    hint=(
-        "Rows are queries, columns are keys. Read your last row: what may the last position attend"
-        " to? Is the triangle the other way round?"
-    ),
+    hint="""Rows are queries, columns are keys. Read your last row: what may the last position
+    attend to? Is the triangle the other way round?""",
 )
 
 
 checks.usual(
     "inverted",
     belief="True marks what is masked",
-    hint=(
-        "Your mask is upside down: True means that a query may attend to a key. May the first"
-        " position attend to itself?"
-    ),
+    hint="""Your mask is upside down: True means that a query may attend to a key. May the first
+    position attend to itself?""",
 )
 
 
 past_alone = wrong(
     "a position must not see itself",
-    hint=(
-        "What is left for the first position to attend to? The word that a position predicts is not"
-        " the one that it holds."
-    ),
+    """What is left for the first position to attend to? The word that a position predicts is not
+    the one that it holds.""",
     diagonal=-1,
 )
 
 
 wrong(
     "a position may see the next one",
-    hint=(
-        "In training, the next position holds the very word that this one should predict. Look at"
-        " the diagonal above the main one."
-    ),
+    """In training, the next position holds the very word that this one should predict. Look at the
+    diagonal above the main one.""",
     diagonal=1,
 )
 
 
 wrong(
     "a position sees itself alone",
-    hint="Look at your last row: the last position may attend to all that came before it.",
+    "Look at your last row: the last position may attend to all that came before it.",
     then=lambda mask: mask & mask.mT,
 )
 
 
 wrong(
     "every position sees every other",
-    hint="Which keys lie in the future of the first query? Print the mask for three positions.",
+    "Which keys lie in the future of the first query? Print the mask for three positions.",
     then=torch.ones_like,
 )
 
 
 wrong(
     "a mask of queries and keys has two axes",
-    hint=(
-        "The mask has to meet the padding mask and the scores, which have four axes. Where do batch"
-        " and heads stand?"
-    ),
+    """The mask has to meet the padding mask and the scores, which have four axes. Where do batch
+    and heads stand?""",
     then=lambda mask: mask[0, 0],
 )
 
 
 wrong(
     "one axis stands for batch and heads",
-    hint="Batch and heads are two axes. How many has your mask before those of queries and keys?",
+    "Batch and heads are two axes. How many has your mask before those of queries and keys?",
     then=lambda mask: mask[0],
 )
 
 
 wrong(
     "ones and zeros are as good as True and False",
-    hint=(
-        "Your triangle is right, its type is not. Which dtype has a tensor of ones unless it is"
-        " told otherwise?"
-    ),
+    """Your triangle is right, its type is not. Which dtype has a tensor of ones unless it is told
+    otherwise?""",
     then=torch.Tensor.float,
 )
 
 
 wrong(
     "a mask is what is added to the scores",
-    hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+    "In this course a mask is boolean; what becomes of the scores is decided later.",
     then=lambda mask: additive(mask, mask.device),
 )
 
 
 wrong(
     "masks live on the CPU",
-    hint=(
-        "Where do the functions with which you make new tensors put them? Look at the second"
-        " parameter."
-    ),
+    """Where do the functions with which you make new tensors put them? Look at the second
+    parameter.""",
     device=None,
 )
 

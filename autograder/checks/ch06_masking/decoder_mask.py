@@ -53,64 +53,54 @@ hidden("the device of the ids, again", sentences([4, 1, 3], 4), probe=device_kep
 
 wrong(
     "either permission is enough",
-    hint=(
-        "A key needs both permissions: to be a word, and not to lie in the future. How did you join"
-        " them?"
-    ),
+    """A key needs both permissions: to be a word, and not to lie in the future. How did you join
+    them?""",
     combine=torch.logical_or,
 )
 
 
 wrong(
     "and joins what it stands between",
-    hint=(
-        "Python's `and` asks whether a whole tensor is true. Which operator joins booleans entry by"
-        " entry?"
-    ),
+    """Python's `and` asks whether a whole tensor is true. Which operator joins booleans entry by
+    entry?""",
     combine=lambda words, past: words and past,
 )
 
 
 wrong(
     "in a decoder only the future matters",
-    hint="The future is masked, but may padding be attended to?",
+    "The future is masked, but may padding be attended to?",
     combine=lambda words, past: past.expand(len(words), -1, -1, -1),
 )
 
 
 wrong(
     "in a decoder only padding matters",
-    hint="Padding is masked. What of the words that a query has yet to predict?",
+    "Padding is masked. What of the words that a query has yet to predict?",
     combine=lambda words, past: words.expand(-1, -1, words.shape[-1], -1),
 )
 
 
 wrong(
     "the queries are masked",
-    hint=(
-        "Your rows of padding are empty, but its columns are open: rows are queries, columns are"
-        " keys."
-    ),
+    """Your rows of padding are empty, but its columns are open: rows are queries, columns are
+    keys.""",
     padding=lambda *given: reference.padding_mask(*given).mT,
 )
 
 
 wrong(
     "padding must not attend either",
-    hint=(
-        "You emptied the rows of padding as well. The rule speaks of keys alone: what may a query"
-        " of padding attend to?"
-    ),
+    """You emptied the rows of padding as well. The rule speaks of keys alone: what may a query of
+    padding attend to?""",
     combine=lambda words, past: words & words.mT & past,
 )
 
 
 wrong(
     "every position may see itself",
-    hint=(
-        "Look at the diagonal where a position is padding: may anything attend to it, itself"
-        " included?"
-    ),
+    """Look at the diagonal where a position is padding: may anything attend to it, itself
+    included?""",
     combine=lambda words, past: words & past | past & past.mT,
 )
 
@@ -124,55 +114,51 @@ checks.usual(
 
 wrong(
     "the triangle's rows are keys",
-    hint=(
-        "Is your triangle the other way round? Read the first row: what may the first query attend"
-        " to?"
-    ),
+    """Is your triangle the other way round? Read the first row: what may the first query attend
+    to?""",
     causal=lambda *given: reference.causal_mask(*given).mT,
 )
 
 
 wrong(
     "a position must not see itself",
-    hint=(
-        "What is left for the first query to attend to? The word that a position predicts is not"
-        " the one that it holds."
-    ),
+    """What is left for the first query to attend to? The word that a position predicts is not the
+    one that it holds.""",
     causal=past_alone,
 )
 
 
 wrong(
     "padding always has the id 0",
-    hint="Follow `pad_id` through your function: where does it go?",
+    "Follow `pad_id` through your function: where does it go?",
     pad_id=0,
 )
 
 
 wrong(
     "masks live on the CPU",
-    hint="Two masks can only meet on one device. Where was each of yours made?",
+    "Two masks can only meet on one device. Where was each of yours made?",
     causal=lambda seq_len, device: reference.causal_mask(seq_len),
 )
 
 
 wrong(
     "one sentence speaks for the batch",
-    hint="Each sentence has padding of its own. What is the first axis of your result?",
+    "Each sentence has padding of its own. What is the first axis of your result?",
     token_ids=lambda token_ids: token_ids[:1],
 )
 
 
 wrong(
     "heads need no axis",
-    hint="The scores have four axes. Which one has your mask lost?",
+    "The scores have four axes. Which one has your mask lost?",
     then=lambda mask: mask[:, 0],
 )
 
 
 wrong(
     "a mask is what is added to the scores",
-    hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+    "In this course a mask is boolean; what becomes of the scores is decided later.",
     then=additive,
 )
 

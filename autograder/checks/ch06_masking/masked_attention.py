@@ -278,50 +278,42 @@ hidden(
 
 wrong(
     "True marks what is masked",
-    hint="You bar what is allowed and allow what is barred. What does True mean in this course?",
+    "You bar what is allowed and allow what is barred. What does True mean in this course?",
     mask=of_mask(torch.logical_not),
 )
 
 
 wrong(
     "the weights are masked",
-    hint=(
-        "The mask comes too late. The weights that are left no longer sum to 1, and what was barred"
-        " still counts in the softmax that made them. Where do scores become weights?"
-    ),
+    """The mask comes too late. The weights that are left no longer sum to 1, and what was barred
+    still counts in the softmax that made them. Where do scores become weights?""",
 )(attention_with(lambda scores, mask: scores.softmax(-1) * mask))
 
 
 wrong(
     "a masked score is 0",
-    hint=(
-        "A score of 0 is a score like any other: what is its exponential? Which score has an"
-        " exponential of 0?"
-    ),
+    """A score of 0 is a score like any other: what is its exponential? Which score has an
+    exponential of 0?""",
 )(attention_with(lambda scores, mask: (scores * mask).softmax(-1)))
 
 
 wrong(
     "True and False can be added to scores",
-    hint=(
-        "Adding True raises a score by 1, and adding False leaves it. What should be added where a"
-        " key is barred?"
-    ),
+    """Adding True raises a score by 1, and adding False leaves it. What should be added where a key
+    is barred?""",
 )(attention_with(lambda scores, mask: (scores + mask).softmax(-1)))
 
 
 wrong(
     "-inf is all that is needed",
-    hint="What is the softmax of a row in which every score is -inf? Divide 0 by 0 to find out.",
+    "What is the softmax of a row in which every score is -inf? Divide 0 by 0 to find out.",
 )(attention_with(filled(-math.inf)))
 
 
 @wrong(
     "nan_to_num on the weights mends all, where -inf was added",
-    hint=(
-        "You sweep nan out of the result, but the way back still goes through the softmax that made"
-        " it. Can you keep nan from arising?"
-    ),
+    """You sweep nan out of the result, but the way back still goes through the softmax that made
+    it. Can you keep nan from arising?""",
 )
 @attention_with
 def added_and_swept(scores, mask):
@@ -331,40 +323,34 @@ def added_and_swept(scores, mask):
 
 wrong(
     "nan_to_num on the output mends all",
-    hint=(
-        "The output is clean, but the weights that made it were nan, and the gradient of the values"
-        " is a product with them."
-    ),
+    """The output is clean, but the weights that made it were nan, and the gradient of the values is
+    a product with them.""",
 )(of_result(each(torch.nan_to_num))(attention_with(filled(-math.inf))))
 
 
 wrong(
     "-1e9 is as good as -inf",
-    hint=(
-        "How far does float16 reach? Could a score lie below -1e9 itself? And what does a softmax"
-        " make of a row in which all scores are the same?"
-    ),
+    """How far does float16 reach? Could a score lie below -1e9 itself? And what does a softmax make
+    of a row in which all scores are the same?""",
 )(attention_with(filled(-1e9)))
 
 
 wrong(
     "a score lowered by 1e9 is a score of -inf",
-    hint=(
-        "If all scores of a row are lowered by the same number, what does the softmax make of them?"
-        " And how far does float16 reach?"
-    ),
+    """If all scores of a row are lowered by the same number, what does the softmax make of them?
+    And how far does float16 reach?""",
 )(attention_with(lambda scores, mask: (scores - (~mask).to(scores.dtype) * 1e9).softmax(-1)))
 
 
 wrong(
     "what every dtype holds is what float32 holds",
-    hint="Your lowest number is that of one dtype. Which dtype do the scores have?",
+    "Your lowest number is that of one dtype. Which dtype do the scores have?",
 )(attention_with(filled(torch.finfo(torch.float32).min, zeroed=True)))
 
 
 @wrong(
     "zeros in the returned weights are enough",
-    hint="The weights that you return are right. Are they the ones that made the output?",
+    "The weights that you return are right. Are they the ones that made the output?",
 )
 def zeroed_too_late(query, key, value, mask=None):
     if mask is None:
@@ -375,70 +361,56 @@ def zeroed_too_late(query, key, value, mask=None):
 
 wrong(
     "-1e4 fits every dtype",
-    hint=(
-        "Could scores lie below your stand-in? And what does a softmax make of a row in which all"
-        " of them are the same?"
-    ),
+    """Could scores lie below your stand-in? And what does a softmax make of a row in which all of
+    them are the same?""",
 )(attention_with(filled(-1e4)))
 
 
 wrong(
     "-1e4, and zeros behind it, hold for all scores",
-    hint=(
-        "Scores may be of any size. What if those that are allowed lie below the number that stands"
-        " for -inf?"
-    ),
+    """Scores may be of any size. What if those that are allowed lie below the number that stands
+    for -inf?""",
 )(attention_with(filled(-1e4, zeroed=True)))
 
 
 wrong(
     "-1e9, and zeros behind it, hold for all dtypes",
-    hint=(
-        "Does the number that stands for -inf fit into float16? And what if the scores that are"
-        " allowed lie below it?"
-    ),
+    """Does the number that stands for -inf fit into float16? And what if the scores that are
+    allowed lie below it?""",
 )(attention_with(filled(-1e9, zeroed=True)))
 
 
 wrong(
     "the lowest number alone gives nothing to an empty row",
-    hint=(
-        "If all scores of a row are equally low, what does the softmax make of them? A query that"
-        " may attend to nothing should get nothing."
-    ),
+    """If all scores of a row are equally low, what does the softmax make of them? A query that may
+    attend to nothing should get nothing.""",
 )(attention_with(filled()))
 
 
 wrong(
     "what is left can be divided by its sum",
-    hint=(
-        "You divide by the sum of what the mask has left. When is that sum 0, and what should"
-        " happen then?"
-    ),
+    """You divide by the sum of what the mask has left. When is that sum 0, and what should happen
+    then?""",
 )(attention_with(renormalised(lambda total: total)))
 
 
 wrong(
     "a small epsilon makes the division safe",
-    hint=(
-        "Your weights are divided by a little too much, and in float16 your epsilon is 0. When is"
-        " the sum 0, and what should happen then?"
-    ),
+    """Your weights are divided by a little too much, and in float16 your epsilon is 0. When is the
+    sum 0, and what should happen then?""",
 )(attention_with(renormalised(lambda total: total + 1e-9)))
 
 
 wrong(
     "weights that rounded to 0 can be scaled up again",
-    hint=(
-        "What if a masked key has by far the largest score? Look at the weights of the others"
-        " before you divide."
-    ),
+    """What if a masked key has by far the largest score? Look at the weights of the others before
+    you divide.""",
 )(attention_with(renormalised(lambda total: total.clamp(min=torch.finfo(total.dtype).tiny))))
 
 
 @wrong(
     "the softmax runs over the queries",
-    hint="Take one query: over which axis do its weights have to sum to 1?",
+    "Take one query: over which axis do its weights have to sum to 1?",
 )
 @attention_with
 def over_the_queries(scores, mask):
@@ -448,7 +420,7 @@ def over_the_queries(scores, mask):
 
 @wrong(
     "the output is masked",
-    hint="You mask queries, and only behind the average. Which keys took part in it?",
+    "You mask queries, and only behind the average. Which keys took part in it?",
 )
 def output_masked(query, key, value, mask=None):
     weights = scores_of(query, key).softmax(-1)
@@ -458,7 +430,7 @@ def output_masked(query, key, value, mask=None):
 
 @wrong(
     "the unmasked weights are what is returned",
-    hint="The output is right. Which weights made it, and which do you return?",
+    "The output is right. Which weights made it, and which do you return?",
 )
 def values_masked(query, key, value, mask=None):
     answer = masked_attention(query, key, value)
@@ -467,36 +439,34 @@ def values_masked(query, key, value, mask=None):
 
 wrong(
     "rows of the mask are keys",
-    hint="Rows are queries, columns are keys. Does your mask meet the scores as it is?",
+    "Rows are queries, columns are keys. Does your mask meet the scores as it is?",
     mask=of_mask(lambda mask: mask.mT),
 )
 
 
 wrong(
     "one sentence's mask serves the batch",
-    hint="Each sentence has a mask of its own. Does yours reach all of them?",
+    "Each sentence has a mask of its own. Does yours reach all of them?",
     mask=of_mask(lambda mask: mask[:1] if mask.ndim > 2 else mask),
 )
 
 
 @wrong(
     "there is always a mask",
-    hint="What does your function do with the mask that it is given when nobody gives one?",
+    "What does your function do with the mask that it is given when nobody gives one?",
 )
 def always_there(query, key, value, mask=None):
     weights = filled(zeroed=True)(scores_of(query, key), mask)
     return weights @ value, weights
 
 
-wrong("the mask can wait", hint="These are the weights without any mask.", mask=None)
+wrong("the mask can wait", "These are the weights without any mask.", mask=None)
 
 
 @wrong(
     "the caller's mask is free to be worked in",
-    hint=(
-        "Compare `mask` before and after the call. A method whose name ends in an underscore writes"
-        " where it reads."
-    ),
+    """Compare `mask` before and after the call. A method whose name ends in an underscore writes
+    where it reads.""",
 )
 def turned_round_in_place(query, key, value, mask=None):
     if mask is not None:
@@ -506,10 +476,8 @@ def turned_round_in_place(query, key, value, mask=None):
 
 @wrong(
     "the caller's query is free to be worked in",
-    hint=(
-        "Compare `query` before and after the call. Which line of yours writes into it instead of"
-        " making a tensor of its own?"
-    ),
+    """Compare `query` before and after the call. Which line of yours writes into it instead of
+    making a tensor of its own?""",
 )
 def query_scaled_in_place(query, key, value, mask=None):
     with torch.no_grad():
@@ -526,20 +494,16 @@ checks.usual(
 
 wrong(
     "the dot products are the scores",
-    hint=(
-        "The weights are sharper than they should be. What happens to the dot products before the"
-        " softmax?"
-    ),
+    """The weights are sharper than they should be. What happens to the dot products before the
+    softmax?""",
     query=lambda query: query * math.sqrt(query.shape[-1]),
 )
 
 
 wrong(
     "returned weights are only to be looked at",
-    hint=(
-        "The numbers are right, but somewhere the weights lose their history, and no gradient finds"
-        " its way back."
-    ),
+    """The numbers are right, but somewhere the weights lose their history, and no gradient finds
+    its way back.""",
     then=lambda results: (results[0], results[1].detach()),
 )
 

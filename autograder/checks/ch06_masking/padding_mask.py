@@ -40,17 +40,15 @@ checks.usual(
 
 wrong(
     "padding always has the id 0",
-    hint=(
-        "Which id fills up? Look at the second parameter, and at what 0 stands for when padding has"
-        " another id."
-    ),
+    """Which id fills up? Look at the second parameter, and at what 0 stands for when padding has
+    another id.""",
     pad_id=0,
 )
 
 
 @wrong(
     "words have larger ids than padding",
-    hint="Are all words' ids larger than that of padding? It can be any number.",
+    "Are all words' ids larger than that of padding? It can be any number.",
 )
 def above(token_ids, pad_id=0):
     return (token_ids > pad_id)[:, None, None, :]
@@ -58,19 +56,15 @@ def above(token_ids, pad_id=0):
 
 wrong(
     "a mask has the shape of the ids",
-    hint=(
-        "This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of their"
-        " axes does yours have, and where do those that are missing belong?"
-    ),
+    """This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of their axes
+    does yours have, and where do those that are missing belong?""",
     then=lambda mask: mask[:, 0, 0],
 )
 
 
 wrong(
     "one axis for all heads and queries is enough",
-    hint=(
-        "Count the axes of the scores from the right: which one would the batch of your mask meet?"
-    ),
+    """Count the axes of the scores from the right: which one would the batch of your mask meet?""",
     then=lambda mask: mask[:, 0],
 )
 
@@ -78,46 +72,38 @@ wrong(
 checks.usual(
     "transposed",
     belief="the queries are masked",
-    hint=(
-        "Rows are queries, columns are keys. Which of them must not be padding, for the others'"
-        " sake?"
-    ),
+    hint="""Rows are queries, columns are keys. Which of them must not be padding, for the others'
+    sake?""",
 )
 
 
 wrong(
     "every query needs a copy",
-    hint=(
-        "The mask is the same for every query. What does an axis of length 1 do when it meets a"
-        " longer one?"
-    ),
+    """The mask is the same for every query. What does an axis of length 1 do when it meets a longer
+    one?""",
     then=lambda mask: mask.repeat(1, 1, mask.shape[-1], 1),
 )
 
 
 wrong(
     "a mask is what is added to the scores",
-    hint="In this course a mask is boolean; what becomes of the scores is decided later.",
+    "In this course a mask is boolean; what becomes of the scores is decided later.",
     then=additive,
 )
 
 
 wrong(
     "ones and zeros are as good as True and False",
-    hint=(
-        "Your numbers say the right thing in the wrong type: `~` does to an integer 1 something"
-        " else than to True."
-    ),
+    """Your numbers say the right thing in the wrong type: `~` does to an integer 1 something else
+    than to True.""",
     then=torch.Tensor.int,
 )
 
 
 @wrong(
     "the words of a sentence come first",
-    hint=(
-        "Does your mask say how many words there are, or where they are? Padding may stand in front"
-        " of words, too."
-    ),
+    """Does your mask say how many words there are, or where they are? Padding may stand in front of
+    words, too.""",
 )
 def by_length(token_ids, pad_id=0):
     lengths = (token_ids != pad_id).sum(dim=1)
@@ -126,27 +112,23 @@ def by_length(token_ids, pad_id=0):
 
 wrong(
     "behind padding there are no words",
-    hint=(
-        "What comes behind the first padding in your mask? Padding may stand in front of words,"
-        " too."
-    ),
+    """What comes behind the first padding in your mask? Padding may stand in front of words,
+    too.""",
     then=lambda mask: mask.cumprod(dim=-1).bool(),
 )
 
 
 wrong(
     "one sentence speaks for the batch",
-    hint="Each sentence has padding of its own. What is the first axis of your result?",
+    "Each sentence has padding of its own. What is the first axis of your result?",
     token_ids=lambda token_ids: token_ids[:1],
 )
 
 
 @wrong(
     "the caller's ids are free to be worked in",
-    hint=(
-        "Compare `token_ids` before and after the call. A method whose name ends in an underscore"
-        " writes where it reads."
-    ),
+    """Compare `token_ids` before and after the call. A method whose name ends in an underscore
+    writes where it reads.""",
 )
 def in_place(token_ids, pad_id=0):
     return token_ids.ne_(pad_id).bool()[:, None, None]

@@ -272,22 +272,22 @@ hidden("x stays as it was, post-norm", layer_case(2, 3), probe=arguments_after)
 
 wrong(
     "there is only post-norm",
-    hint="Your layer does the same whatever norm_first says. Where in forward do you ask for it?",
+    "Your layer does the same whatever norm_first says. Where in forward do you ask for it?",
     pre=post_norm,
 )
 
 
 wrong(
     "there is only pre-norm",
-    hint="Your layer normalises what goes into each part, and never the sum. What is the default of"
-    " norm_first?",
+    """Your layer normalises what goes into each part, and never the sum. What is the default of
+    norm_first?""",
     post=pre_norm,
 )
 
 
 wrong(
     "norm_first is the other one",
-    hint="Both orders are there, but exchanged. Which of the two normalises before the part?",
+    "Both orders are there, but exchanged. Which of the two normalises before the part?",
     post=pre_norm,
     pre=post_norm,
 )
@@ -295,46 +295,45 @@ wrong(
 
 wrong(
     "attention finds the mask by itself",
-    hint="Without a mask you are right. Follow the argument mask through your forward: where does"
-    " it end?",
+    """Without a mask you are right. Follow the argument mask through your forward: where does it
+    end?""",
     mask=None,
 )
 
 
 wrong(
     "True in a mask means hidden",
-    hint="What you show is what should be hidden. What does True mean in a mask of this course?",
+    "What you show is what should be hidden. What does True mean in a mask of this course?",
     mask=lambda mask: None if mask is None else ~mask,
 )
 
 
 wrong(
     "attention returns one thing",
-    hint="What does MultiHeadAttention return, and which part of that goes on?",
+    "What does MultiHeadAttention return, and which part of that goes on?",
     attend=lambda self, x, mask: self.self_attention(x, x, x, mask),
 )
 
 
 wrong(
     "x may be written into",
-    hint="The numbers are right, but compare x before and after the call. Which of your operators"
-    " write into x?",
+    """The numbers are right, but compare x before and after the call. Which of your operators write
+    into x?""",
     pre=lambda x, part, norm, drop: x.add_(drop(part(norm(x)))),
 )
 
 
 wrong(
     "a part replaces what it reads",
-    hint="What a part says replaces x in your layer. What does a residual connection do with the"
-    " two?",
+    "What a part says replaces x in your layer. What does a residual connection do with the two?",
     **WITHOUT_RESIDUAL,
 )
 
 
 wrong(
     "only attention needs a residual",
-    hint="Around attention all is well. Compare your two lines: what does the first one add that"
-    " the second does not?",
+    """Around attention all is well. Compare your two lines: what does the first one add that the
+    second does not?""",
     post=(post_norm, WITHOUT_RESIDUAL["post"]),
     pre=(pre_norm, WITHOUT_RESIDUAL["pre"]),
 )
@@ -342,16 +341,16 @@ wrong(
 
 wrong(
     "the residual starts behind the norm",
-    hint="In your pre-norm x itself is lost: what is added is already normalised. Which tensor goes"
-    " around the part untouched?",
+    """In your pre-norm x itself is lost: what is added is already normalised. Which tensor goes
+    around the part untouched?""",
     pre=pre_norm_without_stream,
 )
 
 
 @wrong(
     "both residuals start at the layer's input",
-    hint="Your second sum starts again from the layer's input. What should the feed-forward"
-    " network's output be added to?",
+    """Your second sum starts again from the layer's input. What should the feed-forward network's
+    output be added to?""",
 )
 class LayerThatAddsItsInputTwice(reference.EncoderLayer):
     def forward(self, x, mask=None):
@@ -363,8 +362,7 @@ class LayerThatAddsItsInputTwice(reference.EncoderLayer):
 
 @wrong(
     "the two parts work side by side",
-    hint="Your feed-forward network reads the layer's input. Should it see what attention has"
-    " found?",
+    "Your feed-forward network reads the layer's input. Should it see what attention has found?",
 )
 class LayerInParallel(reference.EncoderLayer):
     def forward(self, x, mask=None):
@@ -376,14 +374,14 @@ class LayerInParallel(reference.EncoderLayer):
 
 wrong(
     "attention is all of it",
-    hint="The weights of the feed-forward network do not matter to your result. How many parts has"
-    " a layer?",
+    """The weights of the feed-forward network do not matter to your result. How many parts has a
+    layer?""",
 )(attention_alone)
 
 
 @wrong(
     "one norm serves both parts",
-    hint="norm_2 does not matter to your result. Which norm belongs to the second part?",
+    "norm_2 does not matter to your result. Which norm belongs to the second part?",
     rule="pairs",
 )
 def the_first_norm_twice(steps):
@@ -392,8 +390,7 @@ def the_first_norm_twice(steps):
 
 @wrong(
     "two names may hold one norm",
-    hint="norm_1 and norm_2 are one and the same module in your layer. How many norms did you"
-    " make?",
+    "norm_1 and norm_2 are one and the same module in your layer. How many norms did you make?",
 )
 class WithOneNorm(reference.EncoderLayer):
     def __init__(self, *arguments):
@@ -403,7 +400,7 @@ class WithOneNorm(reference.EncoderLayer):
 
 wrong(
     "residuals are enough",
-    hint="Neither norm_1 nor norm_2 matters to your result. Where do they stand in the formulas?",
+    "Neither norm_1 nor norm_2 matters to your result. Where do they stand in the formulas?",
     post=without_norm,
     pre=without_norm,
 )
@@ -411,16 +408,15 @@ wrong(
 
 wrong(
     "a pre-norm layer ends with a norm too",
-    hint="Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act on"
-    " a sum?",
+    """Your pre-norm result has been normalised. In the formulas of pre-norm, does a norm act on a
+    sum?""",
     pre=(pre_norm, norm_at_both_ends),
 )
 
 
 @wrong(
     "norm_1 belongs to the feed-forward network",
-    hint="Both norms are used, each with the other's part. In which order does the docstring name"
-    " them?",
+    "Both norms are used, each with the other's part. In which order does the docstring name them?",
     rule="pairs",
 )
 def with_norms_exchanged(steps):
@@ -430,8 +426,8 @@ def with_norms_exchanged(steps):
 
 @wrong(
     "the feed-forward network comes first",
-    hint="Your two parts run in the wrong order. Which one looks around, and which one thinks about"
-    " what was found?",
+    """Your two parts run in the wrong order. Which one looks around, and which one thinks about
+    what was found?""",
     rule="pairs",
 )
 def with_parts_exchanged(steps):
@@ -441,8 +437,8 @@ def with_parts_exchanged(steps):
 
 @wrong(
     "attention runs over the first axis",
-    hint="Positions of different sentences see each other in your layer. Which axis does"
-    " MultiHeadAttention take for the positions?",
+    """Positions of different sentences see each other in your layer. Which axis does
+    MultiHeadAttention take for the positions?""",
     rule="attend",
 )
 def over_the_batch(self, x, mask):
@@ -452,15 +448,15 @@ def over_the_batch(self, x, mask):
 
 wrong(
     "the norm goes around the part",
-    hint="You normalise what a part says and add x afterwards. What does post-norm normalise: the"
-    " part's output, or the sum?",
+    """You normalise what a part says and add x afterwards. What does post-norm normalise: the
+    part's output, or the sum?""",
     post=lambda x, part, norm, drop: x + norm(drop(part(x))),
 )
 
 
 wrong(
     "normalising twice is safer",
-    hint="Each of your norms is applied twice. How often does it stand in each formula?",
+    "Each of your norms is applied twice. How often does it stand in each formula?",
     post=norm_at_both_ends,
     pre=norm_at_both_ends,
 )
@@ -468,8 +464,8 @@ wrong(
 
 @wrong(
     "only the query is normalised",
-    hint="In pre-norm your queries are normalised, and your keys and values are not. In"
-    " self-attention, are these different tensors?",
+    """In pre-norm your queries are normalised, and your keys and values are not. In self-attention,
+    are these different tensors?""",
 )
 class LayerWithKeysAsTheyCome(reference.EncoderLayer):
     def forward(self, x, mask=None):
@@ -481,8 +477,8 @@ class LayerWithKeysAsTheyCome(reference.EncoderLayer):
 
 @wrong(
     "the network needs no dropout of its own",
-    hint="In train mode nothing is dropped inside the feed-forward network. What did you give it"
-    " when you made it?",
+    """In train mode nothing is dropped inside the feed-forward network. What did you give it when
+    you made it?""",
 )
 class WithoutInnerDropout(reference.EncoderLayer):
     def __init__(self, *arguments):
@@ -492,31 +488,30 @@ class WithoutInnerDropout(reference.EncoderLayer):
 
 wrong(
     "dropout belongs to the network alone",
-    hint="In train mode the outputs of the two parts are added in full. What should happen to them"
-    " first?",
+    """In train mode the outputs of the two parts are added in full. What should happen to them
+    first?""",
     dropout=lambda rate: nn.Identity(),
 )
 
 
 wrong(
     "dropout may go on after training",
-    hint="Your results vary in eval mode too. How does your dropout learn which mode the layer is"
-    " in?",
+    "Your results vary in eval mode too. How does your dropout learn which mode the layer is in?",
     dropout=AlwaysDropping,
 )
 
 
 wrong(
     "dropout comes behind the sum",
-    hint="In train mode parts of the sum are dropped, and so of x itself. Which of the two terms"
-    " should dropout touch?",
+    """In train mode parts of the sum are dropped, and so of x itself. Which of the two terms should
+    dropout touch?""",
     **DROPPING_THE_SUM,
 )
 
 
 wrong(
     "dropout comes before a part",
-    hint="In train mode you drop what goes into a part. The statement names what comes out of it.",
+    "In train mode you drop what goes into a part. The statement names what comes out of it.",
     post=lambda x, part, norm, drop: norm(x + part(drop(x))),
     pre=lambda x, part, norm, drop: x + part(drop(norm(x))),
 )

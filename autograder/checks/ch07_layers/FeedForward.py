@@ -108,14 +108,14 @@ hidden("a batch stays as it was", network_case(2, 3, 4, d_ff=6), probe=arguments
 
 wrong(
     "two linear layers are enough",
-    hint="Two linear layers one after the other are one linear layer. What stands between them?",
+    "Two linear layers one after the other are one linear layer. What stands between them?",
     activation=nn.Identity(),
 )
 
 
 wrong(
     "the ReLU comes at the end",
-    hint="Your result has no negative number in it. Where does the ReLU belong?",
+    "Your result has no negative number in it. Where does the ReLU belong?",
     activation=nn.Identity(),
     then=torch.relu,
 )
@@ -123,38 +123,37 @@ wrong(
 
 wrong(
     "there is a ReLU after each layer",
-    hint="Your result has no negative number in it. How many times does the formula apply the"
-    " ReLU?",
+    "Your result has no negative number in it. How many times does the formula apply the ReLU?",
     then=torch.relu,
 )
 
 
 wrong(
     "any activation will do",
-    hint="A little of the negative numbers gets through your activation. Which one does the formula"
-    " name?",
+    """A little of the negative numbers gets through your activation. Which one does the formula
+    name?""",
     activation=F.gelu,
 )
 
 
 wrong(
     "a ReLU may leak",
-    hint="A hundredth of each negative number gets through your activation. Which one does the"
-    " formula name?",
+    """A hundredth of each negative number gets through your activation. Which one does the formula
+    name?""",
     activation=F.leaky_relu,
 )
 
 
 wrong(
     "an activation squeezes",
-    hint="Large numbers do not get through your activation. What does a ReLU do with them?",
+    "Large numbers do not get through your activation. What does a ReLU do with them?",
     activation=torch.tanh,
 )
 
 
 @wrong(
     "one matrix serves both ways",
-    hint="Changing linear_2.weight does not change your result. Do your two layers share a matrix?",
+    "Changing linear_2.weight does not change your result. Do your two layers share a matrix?",
     rule="forward",
 )
 def tied(self, x):
@@ -162,9 +161,7 @@ def tied(self, x):
     return F.linear(hidden, self.linear_1.weight.T, self.linear_2.bias)
 
 
-@wrong(
-    "the biases can be left out", hint="The formula adds something after each of its two products."
-)
+@wrong("the biases can be left out", "The formula adds something after each of its two products.")
 class WithoutBiases(network_with()):
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -173,7 +170,7 @@ class WithoutBiases(network_with()):
 
 @wrong(
     "d_ff is always four times d_model",
-    hint="The inner width is an argument. Does it reach your layers?",
+    "The inner width is an argument. Does it reach your layers?",
 )
 class NetworkOfFixedWidth(reference.FeedForward):
     def __init__(self, d_model, d_ff, dropout=0.0):
@@ -182,56 +179,54 @@ class NetworkOfFixedWidth(reference.FeedForward):
 
 wrong(
     "the residual connection belongs to the network",
-    hint="You add x to the result. The formula of this exercise does not; the layer around it"
-    " will.",
+    "You add x to the result. The formula of this exercise does not; the layer around it will.",
     forward=lambda self, x: x + think(self, x),
 )
 
 
 wrong(
     "dropout can be forgotten",
-    hint="In train mode every result of yours is the same. What should happen to the features in"
-    " between?",
+    """In train mode every result of yours is the same. What should happen to the features in
+    between?""",
     dropout=lambda rate: nn.Identity(),
 )
 
 
 wrong(
     "dropout comes at the end",
-    hint="In train mode whole numbers of your result become 0. Which features should be dropped:"
-    " those at the end, or those in between?",
+    """In train mode whole numbers of your result become 0. Which features should be dropped: those
+    at the end, or those in between?""",
     forward=lambda self, x: self.dropout(self.linear_2(torch.relu(self.linear_1(x)))),
 )
 
 
 wrong(
     "dropout comes in between and at the end",
-    hint="In train mode you drop twice: in between, which is right, and once more. The layer around"
-    " the network will see to its output.",
+    """In train mode you drop twice: in between, which is right, and once more. The layer around the
+    network will see to its output.""",
     forward=lambda self, x: self.dropout(think(self, x)),
 )
 
 
 wrong(
     "dropout comes first",
-    hint="In train mode you drop features of x. Which features should be dropped: those that come"
-    " in, or those in between?",
+    """In train mode you drop features of x. Which features should be dropped: those that come in,
+    or those in between?""",
     forward=lambda self, x: self.linear_2(torch.relu(self.linear_1(self.dropout(x)))),
 )
 
 
 wrong(
     "dropout knows by itself when training is over",
-    hint="Your results vary in eval mode too. How does your dropout learn which mode the module is"
-    " in?",
+    "Your results vary in eval mode too. How does your dropout learn which mode the module is in?",
     dropout=AlwaysDropping,
 )
 
 
 @wrong(
     "training means no dropout",
-    hint="Yours drops in eval mode and not in train mode. What does True mean for the switch that"
-    " you set?",
+    """Yours drops in eval mode and not in train mode. What does True mean for the switch that you
+    set?""",
     rule="dropout",
 )
 class DroppingOnlyInEval(nn.Dropout):
@@ -241,8 +236,8 @@ class DroppingOnlyInEval(nn.Dropout):
 
 @wrong(
     "what stays needs no scale",
-    hint="You drop some features and leave the others as they are, so that their sum shrinks. By"
-    " what are those that stay divided?",
+    """You drop some features and leave the others as they are, so that their sum shrinks. By what
+    are those that stay divided?""",
     rule="dropout",
 )
 class DroppingWithoutScale(nn.Dropout):
@@ -252,8 +247,8 @@ class DroppingWithoutScale(nn.Dropout):
 
 @wrong(
     "the scale belongs to eval mode",
-    hint="Your eval mode shrinks the features in between. In torch, eval mode does nothing at all;"
-    " when is the scale applied instead?",
+    """Your eval mode shrinks the features in between. In torch, eval mode does nothing at all; when
+    is the scale applied instead?""",
     rule="dropout",
 )
 class ScalingInEval(nn.Dropout):
@@ -263,8 +258,8 @@ class ScalingInEval(nn.Dropout):
 
 wrong(
     "dropout is the part that stays",
-    hint="You keep what should be dropped and drop what should be kept. Is the number a probability"
-    " of dropping or of keeping?",
+    """You keep what should be dropped and drop what should be kept. Is the number a probability of
+    dropping or of keeping?""",
     dropout=lambda rate: nn.Dropout(1 - rate),
 )
 

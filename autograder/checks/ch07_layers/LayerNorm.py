@@ -207,165 +207,164 @@ hidden(
 
 wrong(
     "torch.var divides by d_model",
-    hint="Your results are a little too small, most of all where there are few features. By what"
-    " does torch divide when it computes a variance or a standard deviation, and by what does the"
-    " formula?",
+    """Your results are a little too small, most of all where there are few features. By what does
+    torch divide when it computes a variance or a standard deviation, and by what does the
+    formula?""",
     normalise=partial(standardise, correction=1),
 )
 
 
 wrong(
     "eps is added to the standard deviation",
-    hint="With a tiny eps and a large variance you cannot see the difference; with a large eps you"
-    " can. In the formula, is eps added before the root is taken, or after?",
+    """With a tiny eps and a large variance you cannot see the difference; with a large eps you can.
+    In the formula, is eps added before the root is taken, or after?""",
     normalise=lambda x, eps: centred(x) / (deviation(x) + eps),
 )
 
 
 wrong(
     "eps is added at the end",
-    hint="Equal numbers have a variance of 0, and 0 divided by 0 is nan. Is your eps there when the"
-    " division happens?",
+    """Equal numbers have a variance of 0, and 0 divided by 0 is nan. Is your eps there when the
+    division happens?""",
     normalise=lambda x, eps: centred(x) / deviation(x) + eps,
 )
 
 
 wrong(
     "eps is a smallest standard deviation",
-    hint="Your eps acts only when the spread is smaller than it. In the formula it is always there:"
-    " added to what?",
+    """Your eps acts only when the spread is smaller than it. In the formula it is always there:
+    added to what?""",
     normalise=lambda x, eps: centred(x) / deviation(x).clamp(min=eps),
 )
 
 
 wrong(
     "no eps is needed",
-    hint="What is the variance of features that are all equal, and what happens when you divide by"
-    " its root?",
+    """What is the variance of features that are all equal, and what happens when you divide by its
+    root?""",
     normalise=lambda x, eps: centred(x) / deviation(x),
 )
 
 
 wrong(
     "eps is a standard deviation",
-    hint="Your eps acts as its square does. It is added to a variance; is it one already?",
+    "Your eps acts as its square does. It is added to a variance; is it one already?",
     eps=lambda eps: eps**2,
 )
 
 
 wrong(
     "eps is always 0.00001",
-    hint="With the usual eps you are right. Does the number that the caller asked for reach your"
-    " formula?",
+    """With the usual eps you are right. Does the number that the caller asked for reach your
+    formula?""",
     eps=1e-5,
 )
 
 
 wrong(
     "the usual eps is much smaller",
-    hint="You are right as long as the caller names an eps. Compare your default with the one in"
-    " the first line of the stub.",
+    """You are right as long as the caller names an eps. Compare your default with the one in the
+    first line of the stub.""",
     default=1e-12,
 )
 
 
 wrong(
     "all positions of a sentence share a mean",
-    hint="Two axes went into your mean. Each position has a mean and a variance of its own.",
+    "Two axes went into your mean. Each position has a mean and a variance of its own.",
     normalise=lambda x, eps: standardise(x, eps, (-2, -1) if x.ndim > 1 else -1),
 )
 
 
 wrong(
     "the statistics are those of the batch",
-    hint="Your mean runs over the first axis, as in batch norm. Along which axis do the features of"
-    " one position lie?",
+    """Your mean runs over the first axis, as in batch norm. Along which axis do the features of one
+    position lie?""",
     normalise=partial(standardise, axis=0),
 )
 
 
 wrong(
     "the statistics run over the positions",
-    hint="Your mean runs over the positions, feature by feature. Along which axis do the features"
-    " of one position lie?",
+    """Your mean runs over the positions, feature by feature. Along which axis do the features of
+    one position lie?""",
     normalise=lambda x, eps: standardise(x, eps, -2 if x.ndim > 1 else -1),
 )
 
 
 wrong(
     "one mean and one variance serve the whole tensor",
-    hint="You have one mean for all. Each position should be normalised by itself, whatever its"
-    " neighbours hold.",
+    """You have one mean for all. Each position should be normalised by itself, whatever its
+    neighbours hold.""",
     normalise=lambda x, eps: (x - x.mean()) / torch.sqrt(x.var(correction=0) + eps),
 )
 
 
 wrong(
     "the mean lines up by itself",
-    hint="A mean that drops its axis is then lined up with the features, not with the positions."
-    " How can it keep that axis?",
+    """A mean that drops its axis is then lined up with the features, not with the positions. How
+    can it keep that axis?""",
     normalise=lambda x, eps: (x - x.mean(-1)) / torch.sqrt(x.var(-1, correction=0) + eps),
 )
 
 
 wrong(
     "only the spread has to be divided out",
-    hint="The spread of your rows is 1, but their mean is not 0. What is missing in your"
-    " numerator?",
+    "The spread of your rows is 1, but their mean is not 0. What is missing in your numerator?",
     normalise=lambda x, eps: x / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps),
 )
 
 
 wrong(
     "the root of the mean square is the spread",
-    hint="You divide by the root of the mean square. The variance is the mean square of something"
-    " else: of the distances from what?",
+    """You divide by the root of the mean square. The variance is the mean square of something else:
+    of the distances from what?""",
     normalise=lambda x, eps: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps),
 )
 
 
 wrong(
     "one divides by the variance",
-    hint="Multiply every x by 10: your result becomes a tenth, and a norm should not notice."
-    " Variance or its root?",
+    """Multiply every x by 10: your result becomes a tenth, and a norm should not notice. Variance
+    or its root?""",
     normalise=lambda x, eps: centred(x) / (x.var(-1, correction=0, keepdim=True) + eps),
 )
 
 
 wrong(
     "the bias multiplies and the gain is added",
-    hint="Of gain and bias, one multiplies and one is added. A new norm has ones in one and zeros"
-    " in the other: which must be which?",
+    """Of gain and bias, one multiplies and one is added. A new norm has ones in one and zeros in
+    the other: which must be which?""",
     affine=lambda normalised, weight, bias: normalised * bias + weight,
 )
 
 
 wrong(
     "the gain multiplies the bias too",
-    hint="The order of two steps matters: does your gain multiply the bias as well?",
+    "The order of two steps matters: does your gain multiply the bias as well?",
     affine=lambda normalised, weight, bias: (normalised + bias) * weight,
 )
 
 
 wrong(
     "gain and bias are there to be had",
-    hint="Your rows have mean 0 and variance 1, whatever weight and bias hold. Where does your"
-    " forward use the two?",
+    """Your rows have mean 0 and variance 1, whatever weight and bias hold. Where does your forward
+    use the two?""",
     affine=lambda normalised, weight, bias: normalised,
 )
 
 
 wrong(
     "only the gain is used",
-    hint="Your result does not depend on the bias. Where does it stand in the formula?",
+    "Your result does not depend on the bias. Where does it stand in the formula?",
     affine=lambda normalised, weight, bias: normalised * weight,
 )
 
 
 @wrong(
     "gain and bias are constants",
-    hint="An optimizer finds what is registered as a parameter, and nothing else. Which class of"
-    " torch.nn does that?",
+    """An optimizer finds what is registered as a parameter, and nothing else. Which class of
+    torch.nn does that?""",
 )
 class NormWithoutParameters(norm_with()):
     def __init__(self, *arguments):
@@ -375,7 +374,7 @@ class NormWithoutParameters(norm_with()):
             self.register_buffer(name, parameter.detach())
 
 
-@wrong("a gain is enough", hint="How many things does the formula learn for each feature?")
+@wrong("a gain is enough", "How many things does the formula learn for each feature?")
 class NormWithoutBias(norm_with(affine=lambda normalised, weight, bias: normalised * weight)):
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -384,20 +383,20 @@ class NormWithoutBias(norm_with(affine=lambda normalised, weight, bias: normalis
 
 wrong(
     "a gain starts like the weights of a linear layer",
-    hint="A new norm should leave what it has normalised as it is. Which gain does that?",
+    "A new norm should leave what it has normalised as it is. Which gain does that?",
 )(starting_with(partial(torch.linspace, -1, 1)))
 
 
 wrong(
     "a gain starts at zero",
-    hint="A new norm of yours gives zeros for any x. Which gain leaves numbers as they are?",
+    "A new norm of yours gives zeros for any x. Which gain leaves numbers as they are?",
 )(starting_with(torch.zeros))
 
 
 @wrong(
     "mean and variance do not depend on x",
-    hint="The values are right and the gradients are not. Mean and variance depend on x as well: is"
-    " that path cut somewhere?",
+    """The values are right and the gradients are not. Mean and variance depend on x as well: is
+    that path cut somewhere?""",
     rule="normalise",
 )
 def with_constant_statistics(x, eps):
@@ -407,8 +406,8 @@ def with_constant_statistics(x, eps):
 
 @wrong(
     "the caller's x is free to be changed",
-    hint="The numbers are right, but compare x before and after the call. Which of your operators"
-    " write into x?",
+    """The numbers are right, but compare x before and after the call. Which of your operators write
+    into x?""",
     rule="normalise",
 )
 def in_place(x, eps):
@@ -419,15 +418,15 @@ def in_place(x, eps):
 
 wrong(
     "the result is float32 whatever comes in",
-    hint="Somewhere the dtype of x is lost. What should the result have, if x is a bfloat16 or a"
-    " float64?",
+    """Somewhere the dtype of x is lost. What should the result have, if x is a bfloat16 or a
+    float64?""",
 )(through(torch.float32, and_back=False))
 
 
 wrong(
     "single precision is enough on the way",
-    hint="A float64 came in, and your result has only about seven correct digits. In which dtype"
-    " were the statistics computed?",
+    """A float64 came in, and your result has only about seven correct digits. In which dtype were
+    the statistics computed?""",
 )(through(torch.float32))
 
 

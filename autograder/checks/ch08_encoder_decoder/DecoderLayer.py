@@ -262,71 +262,71 @@ hidden(
 
 wrong(
     "the second attention looks at the target, too",
-    hint="Change the memory, and your result stays the same. Which of the three arguments of the"
-    " second attention should know of the source?",
+    """Change the memory, and your result stays the same. Which of the three arguments of the second
+    attention should know of the source?""",
     across=lambda x, memory, self_mask, memory_mask: (x, x, x, self_mask),
 )
 
 
 wrong(
     "the memory asks, and the target answers",
-    hint="There must be one result for each position of the target. Whose positions ask in your"
-    " second attention?",
+    """There must be one result for each position of the target. Whose positions ask in your second
+    attention?""",
     across=lambda x, memory, self_mask, memory_mask: (memory, x, x),
 )
 
 
 wrong(
     "the memory asks, under its mask",
-    hint="There must be one result for each position of the target. Whose positions ask in your"
-    " second attention?",
+    """There must be one result for each position of the target. Whose positions ask in your second
+    attention?""",
     across=lambda x, memory, self_mask, memory_mask: (memory, x, x, memory_mask),
 )
 
 
 wrong(
     "the first attention looks at the source, too",
-    hint="A word of the target never sees the words before it. Which sequence does each argument of"
-    " the first attention come from?",
+    """A word of the target never sees the words before it. Which sequence does each argument of the
+    first attention come from?""",
     back=lambda x, memory, self_mask, memory_mask: (x, memory, memory, memory_mask),
 )
 
 
 wrong(
     "keys come from the source, values from the target",
-    hint="Where a key belongs to a word of the source, what should its value belong to?",
+    "Where a key belongs to a word of the source, what should its value belong to?",
     across=lambda x, memory, self_mask, memory_mask: (x, memory, x, memory_mask),
 )
 
 
 wrong(
     "values come from the source, keys from the target",
-    hint="A weight says how much of a value is taken. With which words are your queries compared,"
-    " and whose values are taken?",
+    """A weight says how much of a value is taken. With which words are your queries compared, and
+    whose values are taken?""",
     across=lambda x, memory, self_mask, memory_mask: (x, x, memory, memory_mask),
 )
 
 
 wrong(
     "the memory needs no mask",
-    hint="Padding of the source gets weight in the second attention. Does each argument of"
-    " `forward` reach the place where it is needed?",
+    """Padding of the source gets weight in the second attention. Does each argument of `forward`
+    reach the place where it is needed?""",
     memory_mask=None,
 )
 
 
 wrong(
     "the target needs no mask",
-    hint="A word of the target sees what its mask hides. Does each argument of `forward` reach the"
-    " place where it is needed?",
+    """A word of the target sees what its mask hides. Does each argument of `forward` reach the
+    place where it is needed?""",
     self_mask=None,
 )
 
 
 wrong(
     "the masks change places",
-    hint="Write down the shape of each mask, and the shape of the weights of each attention. Which"
-    " fits which?",
+    """Write down the shape of each mask, and the shape of the weights of each attention. Which fits
+    which?""",
     back=lambda x, memory, self_mask, memory_mask: (x, x, x, memory_mask),
     across=lambda x, memory, self_mask, memory_mask: (x, memory, memory, self_mask),
 )
@@ -334,7 +334,7 @@ wrong(
 
 wrong(
     "True in a mask means blocked",
-    hint="What does True mean in a mask of this course: may attend, or may not?",
+    "What does True mean in a mask of this course: may attend, or may not?",
     self_mask=blocked,
     memory_mask=blocked,
 )
@@ -342,7 +342,7 @@ wrong(
 
 wrong(
     "first the source, then the target",
-    hint="All the parts are there. In which order do the three lines of the formula name them?",
+    "All the parts are there. In which order do the three lines of the formula name them?",
     order=(2, 1, 3),
     norms=(2, 1, 3),
 )
@@ -350,15 +350,15 @@ wrong(
 
 wrong(
     "first the source, then the target, the norms in the order of use",
-    hint="All the parts are there. Which of the two attentions comes first?",
+    "All the parts are there. Which of the two attentions comes first?",
     order=(2, 1, 3),
 )
 
 
 wrong(
     "the feed-forward network comes first",
-    hint="All the parts are there. What has a word of the target already seen when it comes to the"
-    " feed-forward network?",
+    """All the parts are there. What has a word of the target already seen when it comes to the
+    feed-forward network?""",
     order=(3, 1, 2),
     norms=(3, 1, 2),
 )
@@ -366,7 +366,7 @@ wrong(
 
 wrong(
     "the feed-forward network comes between the attentions",
-    hint="All the parts are there. Which is the last of the three?",
+    "All the parts are there. Which is the last of the three?",
     order=(1, 3, 2),
     norms=(1, 3, 2),
 )
@@ -374,16 +374,16 @@ wrong(
 
 wrong(
     "one attention serves both",
-    hint="One of the module's two attentions is never used. Do the words of another language have"
-    " to be asked with the same matrices?",
+    """One of the module's two attentions is never used. Do the words of another language have to be
+    asked with the same matrices?""",
     attentions=("self_attention", "self_attention"),
 )
 
 
 @wrong(
     "two names may hold one attention",
-    hint="self_attention and cross_attention are one and the same module in your layer. How many"
-    " attentions did you make?",
+    """self_attention and cross_attention are one and the same module in your layer. How many
+    attentions did you make?""",
 )
 class WithOneAttention(reference.DecoderLayer):
     def __init__(self, *arguments):
@@ -393,14 +393,14 @@ class WithOneAttention(reference.DecoderLayer):
 
 wrong(
     "one norm serves all three",
-    hint="Two of the three norms are never used. Which part does each belong to?",
+    "Two of the three norms are never used. Which part does each belong to?",
     norms=(1, 1, 1),
 )
 
 
 @wrong(
     "two norms are enough",
-    hint="An encoder layer has two norms. How many parts does this layer have?",
+    "An encoder layer has two norms. How many parts does this layer have?",
 )
 class WithTwoNorms(layer_with(norms=(1, 1, 2))):
     def __init__(self, *arguments):
@@ -410,30 +410,29 @@ class WithTwoNorms(layer_with(norms=(1, 1, 2))):
 
 wrong(
     "norms stand after the sum, whatever is asked",
-    hint="Right for post-norm. What does your layer do otherwise when it is made with"
-    " norm_first=True?",
+    "Right for post-norm. What does your layer do otherwise when it is made with norm_first=True?",
     pre=post_norm,
 )
 
 
 wrong(
     "norms stand before each part, whatever is asked",
-    hint="Right for pre-norm. What does your layer do when norm_first is left at its default?",
+    "Right for pre-norm. What does your layer do when norm_first is left at its default?",
     post=pre_norm,
 )
 
 
 wrong(
     "no part has a residual connection",
-    hint="Your parts replace what came in. What becomes of `x` itself?",
+    "Your parts replace what came in. What becomes of `x` itself?",
     **WITHOUT_RESIDUAL,
 )
 
 
 wrong(
     "the cross-attention has no residual connection",
-    hint="After your second attention a word has forgotten what it was. Do all three parts end in"
-    " the same way?",
+    """After your second attention a word has forgotten what it was. Do all three parts end in the
+    same way?""",
     post=(post_norm, WITHOUT_RESIDUAL["post"], post_norm),
     pre=(pre_norm, WITHOUT_RESIDUAL["pre"], pre_norm),
 )
@@ -441,16 +440,16 @@ wrong(
 
 wrong(
     "pre-norm adds to the normalised input",
-    hint="In pre-norm the stream from below to above is never normalised itself. To what do you add"
-    " the result of each part?",
+    """In pre-norm the stream from below to above is never normalised itself. To what do you add the
+    result of each part?""",
     pre=pre_norm_without_stream,
 )
 
 
 @wrong(
     "the memory is normalised like the queries",
-    hint="In pre-norm the norm belongs to the stream of the target. What do you pass through it"
-    " besides?",
+    """In pre-norm the norm belongs to the stream of the target. What do you pass through it
+    besides?""",
 )
 class WithNormalisedMemory(layer_with()):
     def forward(self, x, memory, *masks):
@@ -459,28 +458,28 @@ class WithNormalisedMemory(layer_with()):
 
 wrong(
     "nothing but the feed-forward network drops anything",
-    hint="In train mode, what becomes of a part's result before it is added to the residual?",
+    "In train mode, what becomes of a part's result before it is added to the residual?",
     dropout=lambda rate: nn.Identity(),
 )
 
 
 wrong(
     "the sum is dropped, not the part's result",
-    hint="Dropout should thin out what a part adds. Does yours reach the residual, too?",
+    "Dropout should thin out what a part adds. Does yours reach the residual, too?",
     **DROPPING_THE_SUM,
 )
 
 
 wrong(
     "dropout is always on",
-    hint="In eval mode nothing should be dropped. How does your dropout know the mode?",
+    "In eval mode nothing should be dropped. How does your dropout know the mode?",
     dropout=AlwaysDropping,
 )
 
 
 @wrong(
     "the feed-forward network is made without dropout",
-    hint="There is one more dropout, inside the feed-forward network. How does it learn its rate?",
+    "There is one more dropout, inside the feed-forward network. How does it learn its rate?",
 )
 class WithoutInnerDropout(reference.DecoderLayer):
     def __init__(self, *arguments):

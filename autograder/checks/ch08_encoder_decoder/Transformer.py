@@ -286,15 +286,15 @@ hidden("the token ids stay as they were", model_case((4, 2), (3, 2)), probe=argu
 
 wrong(
     "layers know the order of words by themselves",
-    hint="Shuffle the words of the source, and your memory is shuffled in the same way. What tells"
-    " the first word from the last?",
+    """Shuffle the words of the source, and your memory is shuffled in the same way. What tells the
+    first word from the last?""",
     positions=lambda *_: 0,
 )
 
 
 @wrong(
     "only the source needs positions",
-    hint="The memory is right. Does the decoder learn where a word of the target stands?",
+    "The memory is right. Does the decoder learn where a word of the target stands?",
     rule="embed",
 )
 def source_alone_with_positions(self, token_ids, embedding):
@@ -305,23 +305,22 @@ def source_alone_with_positions(self, token_ids, embedding):
 
 wrong(
     "embeddings are added as they are",
-    hint="Compare the size of the words with that of the positions. What happens to an embedding"
-    " before they are added?",
+    """Compare the size of the words with that of the positions. What happens to an embedding before
+    they are added?""",
     scale=lambda self: 1,
 )
 
 
 wrong(
     "embeddings are multiplied by d_model",
-    hint="Your words are too loud beside the positions. Which power of d_model do they get?",
+    "Your words are too loud beside the positions. Which power of d_model do they get?",
     scale=lambda self: self.d_model,
 )
 
 
 wrong(
     "the factor multiplies the positions, too",
-    hint="A position's numbers lie between -1 and 1. Do yours still do so when the layers see"
-    " them?",
+    "A position's numbers lie between -1 and 1. Do yours still do so when the layers see them?",
     scale=lambda self: 1,
     summed=lambda self, words, positions: self.dropout(
         (words + positions) * math.sqrt(self.d_model)
@@ -331,14 +330,14 @@ wrong(
 
 wrong(
     "positions count from 1",
-    hint="What is the encoding of the first position? Chapter 2 begins to count where Python does.",
+    "What is the encoding of the first position? Chapter 2 begins to count where Python does.",
     positions=lambda self, seq_len, dtype: Pieces.positions(self, seq_len + 1, dtype)[1:],
 )
 
 
 @wrong(
     "sines come first, then cosines",
-    hint="Print the positions that you add, and compare their columns with those of chapter 2.",
+    "Print the positions that you add, and compare their columns with those of chapter 2.",
     rule="positions",
 )
 def in_halves(self, seq_len, dtype):
@@ -348,16 +347,16 @@ def in_halves(self, seq_len, dtype):
 
 wrong(
     "single precision is enough for positions",
-    hint="The numbers agree to seven digits. In which dtype were your positions made, and in which"
-    " does the model compute?",
+    """The numbers agree to seven digits. In which dtype were your positions made, and in which does
+    the model compute?""",
     positions=lambda self, seq_len, dtype: Pieces.positions(self, seq_len, torch.float32).to(dtype),
 )
 
 
 @wrong(
     "half precision can count positions",
-    hint="Far into a text your neighbours have one and the same position. Which whole numbers can"
-    " the model's dtype hold?",
+    """Far into a text your neighbours have one and the same position. Which whole numbers can the
+    model's dtype hold?""",
     rule="positions",
 )
 def counted_in_half(self, seq_len, dtype):
@@ -368,70 +367,68 @@ def counted_in_half(self, seq_len, dtype):
 
 wrong(
     "512 positions are enough",
-    hint="How many positions does your table have, and how many words may a sentence have?",
+    "How many positions does your table have, and how many words may a sentence have?",
     positions=lambda self, seq_len, dtype: Pieces.positions(self, 512, dtype)[:seq_len],
 )
 
 
 wrong(
     "the encoder may look at padding",
-    hint="In the encoder, words attend to padding. Which mask do your encoder layers get?",
+    "In the encoder, words attend to padding. Which mask do your encoder layers get?",
     source_mask=lambda self, src: None,
 )
 
 
 wrong(
     "the decoder may look at the source's padding",
-    hint="The memory is right, but padding of the source gets weight when the decoder reads it."
-    " What is `src` good for in `decode`?",
+    """The memory is right, but padding of the source gets weight when the decoder reads it. What is
+    `src` good for in `decode`?""",
     memory_mask=lambda self, tgt, src: None,
 )
 
 
 wrong(
     "the decoder reads the memory under the target's mask",
-    hint="The cross-attention has a row for each word of the target and a column for each word of"
-    " the source. Whose padding should its mask know?",
+    """The cross-attention has a row for each word of the target and a column for each word of the
+    source. Whose padding should its mask know?""",
     decode=decode_under(Pieces.target_mask),
 )
 
 
 wrong(
     "cross-attention hides the padding of the target",
-    hint="The cross-attention has a column for each word of the source. Whose padding should its"
-    " mask know?",
+    """The cross-attention has a column for each word of the source. Whose padding should its mask
+    know?""",
     decode=decode_under(Pieces.source_mask),
 )
 
 
 wrong(
     "in the target only the future is hidden",
-    hint="Right where there is no padding in the target. Two things must be hidden from a word"
-    " there; you hide one.",
+    """Right where there is no padding in the target. Two things must be hidden from a word there;
+    you hide one.""",
     target_mask=lambda self, tgt: causal_mask(tgt.shape[1]),
 )
 
 
 wrong(
     "the decoder's words see the future",
-    hint="Change a word of the target, and your results before it move. The decoder must write word"
-    " by word: what may a word see?",
+    """Change a word of the target, and your results before it move. The decoder must write word by
+    word: what may a word see?""",
     target_mask=Pieces.source_mask,
 )
 
 
 wrong(
     "the encoder may not look ahead either",
-    hint="The whole source is known from the start. Why should one of its words not look at the"
-    " next?",
+    "The whole source is known from the start. Why should one of its words not look at the next?",
     source_mask=Pieces.target_mask,
 )
 
 
 wrong(
     "padding is 0",
-    hint="Right as long as padding is 0. What has become of the argument that says which id it"
-    " has?",
+    "Right as long as padding is 0. What has become of the argument that says which id it has?",
     source_mask=lambda self, src: padding_mask(src),
     memory_mask=lambda self, tgt, src: padding_mask(src),
     target_mask=lambda self, tgt: decoder_mask(tgt),
@@ -440,8 +437,8 @@ wrong(
 
 wrong(
     "decode returns logits",
-    hint="Your `forward` is right. What should `decode` return: a vector for each position, or"
-    " scores for each word?",
+    """Your `forward` is right. What should `decode` return: a vector for each position, or scores
+    for each word?""",
     decode=lambda self, *given: self.generator(Pieces.decode(self, *given)),
     forward=without_generator,
 )
@@ -449,46 +446,46 @@ wrong(
 
 wrong(
     "the result are probabilities",
-    hint="Your rows sum to 1. Should they yet, when the docstring says logits?",
+    "Your rows sum to 1. Should they yet, when the docstring says logits?",
     forward=lambda self, src, tgt: Pieces.forward(self, src, tgt).softmax(-1),
 )
 
 
 wrong(
     "the result are log-probabilities",
-    hint="Your results differ from the right ones by one number for each row. What did you do after"
-    " the last linear layer?",
+    """Your results differ from the right ones by one number for each row. What did you do after the
+    last linear layer?""",
     forward=lambda self, src, tgt: Pieces.forward(self, src, tgt).log_softmax(-1),
 )
 
 
 wrong(
     "the decoder's vectors are the result",
-    hint="Your result has as many numbers at a position as the model is wide. How many words could"
-    " come next?",
+    """Your result has as many numbers at a position as the model is wide. How many words could come
+    next?""",
     forward=without_generator,
 )
 
 
 wrong(
     "only the last position counts",
-    hint="In training every position of the target predicts its next word. How many positions has"
-    " your result?",
+    """In training every position of the target predicts its next word. How many positions has your
+    result?""",
     forward=lambda self, src, tgt: Pieces.forward(self, src, tgt)[:, -1],
 )
 
 
 wrong(
     "decode encodes the source itself",
-    hint="Your `forward` is right, and `decode` does not heed its second argument. What is the"
-    " memory for?",
+    """Your `forward` is right, and `decode` does not heed its second argument. What is the memory
+    for?""",
     decode=lambda self, tgt, memory, src: Pieces.decode(self, tgt, self.encode(src), src),
 )
 
 
 @wrong(
     "one embedding serves both languages",
-    hint="Two languages have two vocabularies. How many tables do you make?",
+    "Two languages have two vocabularies. How many tables do you make?",
 )
 class WithOneEmbedding(Pieces):
     def __init__(self, *arguments):
@@ -498,8 +495,7 @@ class WithOneEmbedding(Pieces):
 
 @wrong(
     "no norm is needed after the stacks",
-    hint="Right for post-norm. In pre-norm, has anything normalised the sum that leaves the last"
-    " layer?",
+    "Right for post-norm. In pre-norm, has anything normalised the sum that leaves the last layer?",
 )
 class WithoutFinalNorms(Pieces):
     finished = unfinished
@@ -512,14 +508,14 @@ class WithoutFinalNorms(Pieces):
 
 wrong(
     "the norms after the stacks are there, but not used",
-    hint="Right for post-norm. Where do your final norms come into play otherwise?",
+    "Right for post-norm. Where do your final norms come into play otherwise?",
     finished=unfinished,
 )
 
 
 @wrong(
     "there is always a norm after a stack",
-    hint="Right for pre-norm. In post-norm, what is the last thing that the last layer does?",
+    "Right for pre-norm. In post-norm, what is the last thing that the last layer does?",
 )
 class WithFinalNormsAlways(Pieces):
     def __init__(self, src_vocab_size, tgt_vocab_size, d_model=512, *others):
@@ -532,7 +528,7 @@ class WithFinalNormsAlways(Pieces):
 
 @wrong(
     "encoder and decoder change their heights",
-    hint="Count your layers on either side, and compare with the arguments.",
+    "Count your layers on either side, and compare with the arguments.",
 )
 class WithCountsSwapped(Pieces):
     def __init__(self, *arguments):
@@ -541,8 +537,7 @@ class WithCountsSwapped(Pieces):
 
 @wrong(
     "a stack is one layer, many times",
-    hint="Do your layers learn different things? Ask Python whether the first one `is` the second"
-    " one.",
+    "Do your layers learn different things? Ask Python whether the first one `is` the second one.",
 )
 class WithOneLayerManyTimes(Pieces):
     def __init__(self, *arguments):
@@ -553,8 +548,8 @@ class WithOneLayerManyTimes(Pieces):
 
 @wrong(
     "each layer starts from the words again",
-    hint="Right for one layer. What does your second layer get: what the first one made, or what"
-    " the first one got?",
+    """Right for one layer. What does your second layer get: what the first one made, or what the
+    first one got?""",
 )
 class WithLayersSideBySide(Pieces):
     def encode(self, src):
@@ -572,8 +567,8 @@ class WithLayersSideBySide(Pieces):
 
 @wrong(
     "the generator needs no bias",
-    hint="A linear layer may add something to its products. Compare the parameters of your last"
-    " layer with the docstring.",
+    """A linear layer may add something to its products. Compare the parameters of your last layer
+    with the docstring.""",
 )
 class WithoutGeneratorBias(Pieces):
     def __init__(self, src_vocab_size, tgt_vocab_size, d_model=512, *others):
@@ -583,7 +578,7 @@ class WithoutGeneratorBias(Pieces):
 
 @wrong(
     "norm_first is for the final norms alone",
-    hint="The final norms are there. Do your layers know of norm_first?",
+    "The final norms are there. Do your layers know of norm_first?",
 )
 class WithPostNormLayers(Pieces):
     """norm_first decides on the final norms, and does not reach the layers."""
@@ -596,29 +591,29 @@ class WithPostNormLayers(Pieces):
 
 wrong(
     "the sum of words and positions is not dropped",
-    hint="The layers drop what they should. What should happen to the sum of embeddings and"
-    " positions before the first layer?",
+    """The layers drop what they should. What should happen to the sum of embeddings and positions
+    before the first layer?""",
     summed=lambda self, words, positions: words + positions,
 )
 
 
 wrong(
     "words are dropped, positions are not",
-    hint="Your positions always come through. Is it the words that dropout is for, or the sum?",
+    "Your positions always come through. Is it the words that dropout is for, or the sum?",
     summed=lambda self, words, positions: self.dropout(words) + positions,
 )
 
 
 wrong(
     "dropout is always on",
-    hint="In eval mode nothing should be dropped. How does your dropout know the mode?",
+    "In eval mode nothing should be dropped. How does your dropout know the mode?",
     summed=lambda self, words, positions: nn.functional.dropout(words + positions, self.dropout.p),
 )
 
 
 @wrong(
     "the layers are made without dropout",
-    hint="Before the first layer you drop what you should. Which arguments do the layers get?",
+    "Before the first layer you drop what you should. Which arguments do the layers get?",
 )
 class WithoutDropoutInTheLayers(Pieces):
     def __init__(self, *arguments):

@@ -95,23 +95,22 @@ hidden("train mode, one sentence", script_case([5], train=True))
 
 wrong(
     "the first end ends all",
-    hint="One sentence has ended, and another still goes on. How many must have ended before you"
-    " stop?",
+    "One sentence has ended, and another still goes on. How many must have ended before you stop?",
     enough=lambda ids, ended: bool(ended.any()),
 )
 
 
 wrong(
     "all sentences must end at the same step",
-    hint="Your loop goes on after every sentence has ended. Does it remember a sentence that ended"
-    " some steps ago?",
+    """Your loop goes on after every sentence has ended. Does it remember a sentence that ended some
+    steps ago?""",
     enough=lambda ids, ended: ids.shape[1] > 1 and bool((ids[:, -1] == EOS).all()),
 )
 
 
 @wrong(
     "the result always has max_len columns",
-    hint="The ids are right, and there are too many columns. How long is the longest sentence?",
+    "The ids are right, and there are too many columns. How long is the longest sentence?",
 )
 def until_max_len(model, src, max_len=64, *others):
     ids = greedy_decode(model, src, max_len, *others)
@@ -120,43 +119,43 @@ def until_max_len(model, src, max_len=64, *others):
 
 wrong(
     "one word more fits behind max_len",
-    hint="Count the ids in a row of your result against max_len, the first one included.",
+    "Count the ids in a row of your result against max_len, the first one included.",
     max_len=lambda max_len: max_len + 1,
 )
 
 
 wrong(
     "max_len is one word too many",
-    hint="Your longest sentence stops one id too early. When exactly is it full?",
+    "Your longest sentence stops one id too early. When exactly is it full?",
     max_len=lambda max_len: max(1, max_len - 1),
 )
 
 
 wrong(
     "an ended sentence goes on",
-    hint="After its end a sentence still gets words. What should stand in a row that has ended,"
-    " while others go on?",
+    """After its end a sentence still gets words. What should stand in a row that has ended, while
+    others go on?""",
     filler=lambda eos_id, next_ids: next_ids,
 )
 
 
 wrong(
     "an ended sentence is filled with ends",
-    hint="A sentence ends once. What stands behind its end?",
+    "A sentence ends once. What stands behind its end?",
     filler=lambda eos_id, next_ids: eos_id,
 )
 
 
 wrong(
     "the beginning does not belong to the result",
-    hint="The words are right. What is the first id of each row, according to the docstring?",
+    "The words are right. What is the first id of each row, according to the docstring?",
     then=lambda ids: ids[:, 1:],
 )
 
 
 @wrong(
     "the end does not belong to the result",
-    hint="The words are right. Should a reader of your result see where a sentence ended?",
+    "The words are right. Should a reader of your result see where a sentence ended?",
 )
 def without_end(model, src, max_len=64, bos_id=1, eos_id=2):
     ids = greedy_decode(model, src, max_len, bos_id, eos_id)
@@ -165,7 +164,7 @@ def without_end(model, src, max_len=64, bos_id=1, eos_id=2):
 
 wrong(
     "sentences begin with 1 and end with 2",
-    hint="Right for the default ids. What has become of the last two arguments?",
+    "Right for the default ids. What has become of the last two arguments?",
     bos_id=1,
     eos_id=2,
 )
@@ -173,62 +172,60 @@ wrong(
 
 wrong(
     "only the first sentence is translated",
-    hint="How many rows has the source, and how many your result?",
+    "How many rows has the source, and how many your result?",
     src=lambda src: src[:1],
 )
 
 
 wrong(
     "the next word stands at the first position",
-    hint="You write the same word again and again. Which position of the decoder knows all the"
-    " words so far?",
+    """You write the same word again and again. Which position of the decoder knows all the words so
+    far?""",
     hidden_at=lambda hidden: hidden[:, 0],
 )
 
 
 wrong(
     "the decoder needs the last word alone",
-    hint="The first word is right, and the next ones are not. What does the decoder get to see of"
-    " what it has written?",
+    """The first word is right, and the next ones are not. What does the decoder get to see of what
+    it has written?""",
     seen=lambda ids: ids[:, -1:],
 )
 
 
 wrong(
     "the decoder's vectors are scores",
-    hint="How many numbers does the decoder return at a position, and how many words are there? One"
-    " part of the model is not used.",
+    """How many numbers does the decoder return at a position, and how many words are there? One
+    part of the model is not used.""",
     words_of=lambda model, hidden: hidden.argmax(dim=-1),
 )
 
 
 wrong(
     "the model stays in eval mode",
-    hint="Whoever calls you in the middle of training goes on with the model. Which mode did it"
-    " come in?",
+    """Whoever calls you in the middle of training goes on with the model. Which mode did it come
+    in?""",
     leave=lambda model, was_training: None,
 )
 
 
 wrong(
     "the model always goes back to train mode",
-    hint="Not everybody who calls you is training. Which mode did the model come in?",
+    "Not everybody who calls you is training. Which mode did the model come in?",
     leave=lambda model, was_training: model.train(),
 )
 
 
 wrong(
     "the mode does not matter",
-    hint="In train mode dropout is on, and the same sentence would be translated otherwise each"
-    " time.",
+    "In train mode dropout is on, and the same sentence would be translated otherwise each time.",
     mode=lambda model: None,
 )
 
 
 wrong(
     "gradients do no harm",
-    hint="Nobody will go back through these steps, and still every one of them is remembered for"
-    " it.",
+    "Nobody will go back through these steps, and still every one of them is remembered for it.",
     remember=torch.enable_grad,
 )
 

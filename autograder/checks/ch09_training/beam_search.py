@@ -185,15 +185,15 @@ shown, hidden, wrong, right = checks.words
 
 greedy = wrong(
     "one hypothesis is enough",
-    hint="You find what a greedy search finds. How many beginnings live after your first step?",
+    "You find what a greedy search finds. How many beginnings live after your first step?",
     beam_size=1,
 )
 
 
 @wrong(
     "a beam is so many greedy searches",
-    hint="After the first step each of your hypotheses goes its own way. May two of the best come"
-    " from the same one?",
+    """After the first step each of your hypotheses goes its own way. May two of the best come from
+    the same one?""",
     rule="candidates",
 )
 def side_by_side(step_log_probs, live):
@@ -206,32 +206,32 @@ def side_by_side(step_log_probs, live):
 
 copies = wrong(
     "the beam starts with copies",
-    hint="Your hypotheses are all the same. How many different beginnings are there before the"
-    " first step?",
+    """Your hypotheses are all the same. How many different beginnings are there before the first
+    step?""",
     copies=lambda beam_size: beam_size,
 )
 
 
 first_end_wins = wrong(
     "the first to end wins",
-    hint="You stop at the first sentence that ends. Could another, still alive, end with a better"
-    " score?",
+    """You stop at the first sentence that ends. Could another, still alive, end with a better
+    score?""",
     enough=lambda finished, beam_size: finished,
 )
 
 
 stops_when_enough_ended = wrong(
     "enough have ended",
-    hint="You stop when a number of sentences have ended. Which two things end this search,"
-    " according to the statement?",
+    """You stop when a number of sentences have ended. Which two things end this search, according
+    to the statement?""",
     enough=lambda finished, beam_size: len(finished) >= beam_size,
 )
 
 
 @wrong(
     "what has ended takes a place",
-    hint="After a step in which one ends, fewer live than there is room for. Through how many"
-    " extensions do you go?",
+    """After a step in which one ends, fewer live than there is room for. Through how many
+    extensions do you go?""",
     rule="share",
 )
 def best_extensions_alone(found, eos_id, beam_size, finished):
@@ -240,23 +240,23 @@ def best_extensions_alone(found, eos_id, beam_size, finished):
 
 shrinking = wrong(
     "each finished one makes the beam smaller",
-    hint="Your beam gets smaller with each sentence that ends. How many may live, whatever has"
-    " finished?",
+    """Your beam gets smaller with each sentence that ends. How many may live, whatever has
+    finished?""",
     share=until(lambda live, *ended: len(live) + sum(map(len, ended))),
 )
 
 
 stops_looking = wrong(
     "a full beam ends the step",
-    hint="When the last place is taken, you look no further. What about an end that comes after it"
-    " in the order?",
+    """When the last place is taken, you look no further. What about an end that comes after it in
+    the order?""",
     share=until(lambda live, *ended: len(live)),
 )
 
 
 @wrong(
     "what has ended goes on",
-    hint="A finished sentence gets further words. What happens to a hypothesis when it ends?",
+    "A finished sentence gets further words. What happens to a hypothesis when it ends?",
     rule="share",
 )
 def ends_that_live(found, eos_id, beam_size, finished):
@@ -267,100 +267,98 @@ def ends_that_live(found, eos_id, beam_size, finished):
 
 wrong(
     "every extension is looked at",
-    hint="An end counts as finished only if it is among the best extensions. Among how many?",
+    "An end counts as finished only if it is among the best extensions. Among how many?",
     taken=lambda beam_size, vocab_size: None if beam_size > 1 else 1,
 )
 
 
 two_when_greedy = wrong(
     "with beam_size=1 there are two to look at",
-    hint="With beam_size=1 the search is greedy. What does a greedy search do when the best word is"
-    " the end?",
+    """With beam_size=1 the search is greedy. What does a greedy search do when the best word is the
+    end?""",
     taken=lambda beam_size, vocab_size: 2 * beam_size,
 )
 
 
 as_many_as_words = wrong(
     "there are as many extensions as words",
-    hint="You never look at more extensions than there are words. How many are there, when several"
-    " hypotheses live?",
+    """You never look at more extensions than there are words. How many are there, when several
+    hypotheses live?""",
     taken=lambda beam_size, vocab_size: min(looked_at(beam_size), vocab_size),
 )
 
 
 that_is_too_wide = wrong(
     "there are always enough extensions",
-    hint="One hypothesis and a few words do not make 2 * beam_size extensions. How many are there"
-    " to choose from?",
+    """One hypothesis and a few words do not make 2 * beam_size extensions. How many are there to
+    choose from?""",
     taken=lambda beam_size, vocab_size: len(torch.zeros(vocab_size).topk(looked_at(beam_size))[0]),
 )
 
 
 live_ones_compete = wrong(
     "what lives may win, too",
-    hint="At the end you compare finished and unfinished ones. When does one that still lives"
-    " count?",
+    "At the end you compare finished and unfinished ones. When does one that still lives count?",
     pool=lambda finished, live: finished + live,
 )
 
 
 live_ones_alone = wrong(
     "what still lives wins",
-    hint="You return a sentence that has no end, although others have finished. When does one that"
-    " still lives count?",
+    """You return a sentence that has no end, although others have finished. When does one that
+    still lives count?""",
     pool=lambda finished, live: live or finished,
 )
 
 
 likeliest = wrong(
     "the likeliest wins",
-    hint="You compare log-probabilities of sentences of different lengths. Which does that favour,"
-    " and what is `length_penalty` for?",
+    """You compare log-probabilities of sentences of different lengths. Which does that favour, and
+    what is `length_penalty` for?""",
     score=lambda total, *_: total,
 )
 
 
 always_six_tenths = wrong(
     "length_penalty is 0.6",
-    hint="Right for the default. What has become of the argument `length_penalty`?",
+    "Right for the default. What has become of the argument `length_penalty`?",
     length_penalty=0.6,
 )
 
 
 divided_by_length = wrong(
     "the score is divided by a power of the length",
-    hint="Your score divides by a power of something else than the formula does. Compute it for a"
-    " sentence of one word.",
+    """Your score divides by a power of something else than the formula does. Compute it for a
+    sentence of one word.""",
     score=lambda total, length, penalty: total / max(length, 1) ** penalty,
 )
 
 
 multiplied = wrong(
     "the score is multiplied",
-    hint="Your score makes long sentences worse. Log-probabilities are negative: what does a factor"
-    " above 1 do to them?",
+    """Your score makes long sentences worse. Log-probabilities are negative: what does a factor
+    above 1 do to them?""",
     score=lambda total, length, penalty: total * ((5 + length) / 6) ** penalty,
 )
 
 
 end_not_counted = wrong(
     "the end does not count",
-    hint="Count the length of the sentence of one word in the statement. Is `<eos>` part of it?",
+    "Count the length of the sentence of one word in the statement. Is `<eos>` part of it?",
     score=lambda total, length, penalty: penalised(total, length - 1, penalty),
 )
 
 
 beginning_counted = wrong(
     "the beginning counts",
-    hint="Count the length of the sentence of one word in the statement. Is `<bos>` part of it?",
+    "Count the length of the sentence of one word in the statement. Is `<bos>` part of it?",
     score=lambda total, length, penalty: penalised(total, length + 1, penalty),
 )
 
 
 @wrong(
     "scores are penalised on the way",
-    hint="The totals that you carry on are divided again at every step. When is a score needed at"
-    " all?",
+    "The totals that you carry on are divided again at every step. When is a score needed at all?",
     rule="candidates",
 )
 def penalised_on_the_way(step_log_probs, live):
@@ -370,7 +368,7 @@ def penalised_on_the_way(step_log_probs, live):
 
 @wrong(
     "the last word says all",
-    hint="You rank hypotheses by their last word. What have they brought with them?",
+    "You rank hypotheses by their last word. What have they brought with them?",
     rule="candidates",
 )
 def last_word_alone(step_log_probs, live):
@@ -379,8 +377,7 @@ def last_word_alone(step_log_probs, live):
 
 @wrong(
     "probabilities add up",
-    hint="Probabilities are multiplied. What does that mean for their logarithms, which you are"
-    " given?",
+    "Probabilities are multiplied. What does that mean for their logarithms, which you are given?",
     rule="candidates",
 )
 def added_probabilities(step_log_probs, live):
@@ -393,21 +390,21 @@ def added_probabilities(step_log_probs, live):
 
 one_too_long = wrong(
     "one word more fits behind max_len",
-    hint="Count the ids of your longest prefix against max_len, `<bos>` included.",
+    "Count the ids of your longest prefix against max_len, `<bos>` included.",
     max_len=lambda max_len: max_len + 1,
 )
 
 
 wrong(
     "max_len is one id too many",
-    hint="Your search stops one id too early. When exactly is a prefix full?",
+    "Your search stops one id too early. When exactly is a prefix full?",
     max_len=lambda max_len: max(1, max_len - 1),
 )
 
 
 ids_1_and_2 = wrong(
     "sentences begin with 1 and end with 2",
-    hint="Right for the default ids. What has become of the arguments that hold them?",
+    "Right for the default ids. What has become of the arguments that hold them?",
     bos_id=1,
     eos_id=2,
 )
@@ -415,38 +412,38 @@ ids_1_and_2 = wrong(
 
 wrong(
     "the beginning belongs to the result",
-    hint="The words are right. What should not stand in front of them?",
+    "The words are right. What should not stand in front of them?",
     finish=lambda ids, ended: ids[: len(ids) - ended],
 )
 
 
 with_end = wrong(
     "the end belongs to the result",
-    hint="The words are right. What should not stand behind them?",
+    "The words are right. What should not stand behind them?",
     finish=lambda ids, ended: ids[1:],
 )
 
 
 without_last_word = wrong(
     "the last id is always the end",
-    hint="Where nothing has ended, a word is missing from your result. What is the last id of a"
-    " hypothesis that still lives?",
+    """Where nothing has ended, a word is missing from your result. What is the last id of a
+    hypothesis that still lives?""",
     finish=lambda ids, ended: ids[1:-1],
 )
 
 
 wrong(
     "the result is a tensor",
-    hint="The words are right, and their container is not. Which method makes a Python list of a"
-    " tensor?",
+    """The words are right, and their container is not. Which method makes a Python list of a
+    tensor?""",
     then=torch.LongTensor,
 )
 
 
 wrong(
     "the result is a list of tensors",
-    hint="The words are right, and each of them is still a tensor. Which method makes a Python"
-    " number of it?",
+    """The words are right, and each of them is still a tensor. Which method makes a Python number
+    of it?""",
     then=lambda found: list(torch.LongTensor(found)),
 )
 

@@ -131,30 +131,30 @@ hidden("both arguments stay as they were", loss_case((2, 1)), probe=arguments_af
 
 wrong(
     "labels need no smoothing",
-    hint="Right with smoothing=0. What should a model lose that gives the target all of the"
-    " probability?",
+    """Right with smoothing=0. What should a model lose that gives the target all of the
+    probability?""",
     smoothing=0.0,
 )
 
 
 wrong(
     "smoothing is always 0.1",
-    hint="Right with the default. What has become of the argument `smoothing`?",
+    "Right with the default. What has become of the argument `smoothing`?",
     smoothing=0.1,
 )
 
 
 wrong(
     "the smoothing goes to the target",
-    hint="With little smoothing your loss hardly heeds the target. Which part of the probability"
-    " stays with it?",
+    """With little smoothing your loss hardly heeds the target. Which part of the probability stays
+    with it?""",
     smoothing=lambda smoothing: 1 - smoothing,
 )
 
 
 @wrong(
     "the smoothing goes to the other words",
-    hint="Over how many words do you spread the smoothing? Look whether the target is one of them.",
+    "Over how many words do you spread the smoothing? Look whether the target is one of them.",
     rule="asked",
 )
 def among_the_others(hot, smoothing):
@@ -163,8 +163,8 @@ def among_the_others(hot, smoothing):
 
 @wrong(
     "the target gets no share of the smoothing",
-    hint="Add up the probabilities that you ask for: they should make 1. Does the target get a"
-    " share of what is spread?",
+    """Add up the probabilities that you ask for: they should make 1. Does the target get a share of
+    what is spread?""",
     rule="asked",
 )
 def without_the_share_of_the_target(hot, smoothing):
@@ -173,16 +173,15 @@ def without_the_share_of_the_target(hot, smoothing):
 
 wrong(
     "the target keeps all",
-    hint="Add up the probabilities that you ask for: they should make 1. What does the target give"
-    " away?",
+    """Add up the probabilities that you ask for: they should make 1. What does the target give
+    away?""",
     asked=lambda hot, smoothing: hot + smoothing / hot.shape[-1],
 )
 
 
 @wrong(
     "what is spread is not counted",
-    hint="The part of the target is right. Who pays for the words over which the smoothing is"
-    " spread?",
+    "The part of the target is right. Who pays for the words over which the smoothing is spread?",
 )
 def without_the_uniform_part(logits, targets, pad_id=0, smoothing=0.1):
     return (1 - smoothing) * label_smoothed_loss(logits, targets, pad_id, 0.0)
@@ -190,8 +189,8 @@ def without_the_uniform_part(logits, targets, pad_id=0, smoothing=0.1):
 
 @wrong(
     "padding gets nothing of the smoothing",
-    hint="Over how many words do you spread the smoothing? `<pad>` has a column in the logits like"
-    " every other.",
+    """Over how many words do you spread the smoothing? `<pad>` has a column in the logits like
+    every other.""",
     rule="asked",
 )
 def without_the_share_of_padding(hot, smoothing):
@@ -201,8 +200,8 @@ def without_the_share_of_padding(hot, smoothing):
 
 @wrong(
     "neither padding nor the target gets any of the smoothing",
-    hint="Over how many words do you spread the smoothing? The statement says all of them, and some"
-    " implementations leave out two.",
+    """Over how many words do you spread the smoothing? The statement says all of them, and some
+    implementations leave out two.""",
     rule="asked",
 )
 def without_both_shares(hot, smoothing):
@@ -212,38 +211,36 @@ def without_both_shares(hot, smoothing):
 
 wrong(
     "padding counts as a target",
-    hint="A model should not be asked to predict padding. Which positions enter your mean?",
+    "A model should not be asked to predict padding. Which positions enter your mean?",
     pad_id=-1,
 )
 
 
 wrong(
     "the mean goes over all positions",
-    hint="Padding adds nothing to your sum, and is still counted. By how many positions do you"
-    " divide?",
+    "Padding adds nothing to your sum, and is still counted. By how many positions do you divide?",
     mean=lambda losses, words: losses.mean(),
 )
 
 
 wrong(
     "padding is 0",
-    hint="Right as long as padding is 0. What has become of the argument that says which id it"
-    " has?",
+    "Right as long as padding is 0. What has become of the argument that says which id it has?",
     pad_id=0,
 )
 
 
 wrong(
     "a sum is as good as a mean",
-    hint="Your loss grows with the batch. What should it be divided by?",
+    "Your loss grows with the batch. What should it be divided by?",
     mean=lambda losses, words: losses.sum(),
 )
 
 
 @wrong(
     "each sentence has a mean of its own",
-    hint="Every word counts the same, whether its sentence is long or short. Over what do you take"
-    " the first mean?",
+    """Every word counts the same, whether its sentence is long or short. Over what do you take the
+    first mean?""",
 )
 def of_each_sentence(logits, targets, pad_id=0, smoothing=0.1):
     each = [
@@ -255,7 +252,7 @@ def of_each_sentence(logits, targets, pad_id=0, smoothing=0.1):
 
 wrong(
     "one loss for each position",
-    hint="Your losses of the single positions still need to become one number.",
+    "Your losses of the single positions still need to become one number.",
     mean=lambda losses, words: losses,
 )
 
@@ -263,69 +260,68 @@ wrong(
 checks.usual(
     "negated",
     belief="a loss has no sign",
-    hint="Logarithms of probabilities are negative, and a loss should not be. What is the sign in"
-    " front of the sum?",
+    hint="""Logarithms of probabilities are negative, and a loss should not be. What is the sign in
+    front of the sum?""",
 )
 
 
 wrong(
     "logits are probabilities already",
-    hint="Logits may be any numbers. How many softmaxes lie between them and your logarithm?",
+    "Logits may be any numbers. How many softmaxes lie between them and your logarithm?",
     log_probs=lambda logits: logits.softmax(-1).log_softmax(-1),
 )
 
 
 wrong(
     "a softmax goes along the sentence",
-    hint="Add up the probabilities of all words at one position: they should make 1. Along which"
-    " axis do yours?",
+    """Add up the probabilities of all words at one position: they should make 1. Along which axis
+    do yours?""",
     log_probs=lambda logits: logits.log_softmax(1),
 )
 
 
 wrong(
     "the logarithm may follow later",
-    hint="For logits far apart a softmax rounds to 0, and what is the logarithm of that? Which"
-    " function does both at once?",
+    """For logits far apart a softmax rounds to 0, and what is the logarithm of that? Which function
+    does both at once?""",
     log_probs=lambda logits: logits.softmax(-1).log(),
 )
 
 
 wrong(
     "exponentials stay small",
-    hint="How large may a number be before its exponential overflows? Which function of PyTorch"
-    " takes care of that?",
+    """How large may a number be before its exponential overflows? Which function of PyTorch takes
+    care of that?""",
     log_probs=lambda logits: (logits.exp() / logits.exp().sum(-1, True)).log(),
 )
 
 
 wrong(
     "the loss is the distance to the smoothed labels",
-    hint="You are off by the same amount whatever the logits are: the entropy of the labels. Which"
-    " of cross-entropy and KL divergence is asked for?",
+    """You are off by the same amount whatever the logits are: the entropy of the labels. Which of
+    cross-entropy and KL divergence is asked for?""",
     distance=lambda asked, log_probs: functional.kl_div(log_probs, asked, reduction="none"),
 )
 
 
 wrong(
     "there is always a word",
-    hint="A mean over no position is 0 divided by 0. What should the loss of nothing but padding"
-    " be?",
+    "A mean over no position is 0 divided by 0. What should the loss of nothing but padding be?",
 )(cross_entropy)
 
 
 wrong(
     "a loss of 0 is a constant",
-    hint="A training loop calls `backward()` on whatever you return. Does your 0 know of the logits"
-    " that it came from?",
+    """A training loop calls `backward()` on whatever you return. Does your 0 know of the logits
+    that it came from?""",
     then=lambda loss: loss if loss else loss.detach(),
 )
 
 
 wrong(
     "the loss shifts the targets",
-    hint="The logits at a position belong to the target at the same position. Who has shifted them"
-    " already?",
+    """The logits at a position belong to the target at the same position. Who has shifted them
+    already?""",
     logits=lambda logits: logits[:, :-1],
     targets=lambda targets: targets[:, 1:],
 )
@@ -333,8 +329,8 @@ wrong(
 
 wrong(
     "tensors lie in one piece",
-    hint="What `teacher_forcing_pair` returns are views. Which function gives a tensor another"
-    " shape even if its numbers do not lie in one piece?",
+    """What `teacher_forcing_pair` returns are views. Which function gives a tensor another shape
+    even if its numbers do not lie in one piece?""",
     logits=lambda logits: logits.view(1, -1, logits.shape[-1]),
     targets=lambda targets: targets.view(1, -1),
 )
@@ -342,15 +338,15 @@ wrong(
 
 wrong(
     "a loss is a Python number",
-    hint="Nobody can call `backward()` on a Python number. What does the docstring say about the"
-    " result?",
+    """Nobody can call `backward()` on a Python number. What does the docstring say about the
+    result?""",
     then=torch.Tensor.item,
 )
 
 
 wrong(
     "losses are float32",
-    hint="Right in float32. Which dtype did the logits come in?",
+    "Right in float32. Which dtype did the logits come in?",
     then=torch.Tensor.float,
 )
 

@@ -62,14 +62,14 @@ hidden("at the peak of the curve", rate_case(1, 1))
 
 wrong(
     "step 0 is a step like others",
-    hint="What is 0 to the power of -0.5? Schedulers ask for step 0, too.",
+    "What is 0 to the power of -0.5? Schedulers ask for step 0, too.",
     first=int,
 )
 
 
 @wrong(
     "before the first step the rate is 0",
-    hint="With a rate of 0 a step is lost. As which step should step 0 be treated?",
+    "With a rate of 0 a step is lost. As which step should step 0 be treated?",
 )
 def of_0_first(step, *others):
     return noam_rate(step, *others) if step else 0.0
@@ -77,97 +77,96 @@ def of_0_first(step, *others):
 
 wrong(
     "steps count from 0",
-    hint="Your rates are those of the next step. From which number do steps count, and which one is"
-    " the exception?",
+    """Your rates are those of the next step. From which number do steps count, and which one is the
+    exception?""",
     step=lambda step: step + 1,
 )
 
 
 wrong(
     "the larger of the two counts",
-    hint="Your rate starts very high, falls, and then grows without end. Compute both parts for"
-    " step 1: which one is meant?",
+    """Your rate starts very high, falls, and then grows without end. Compute both parts for step 1:
+    which one is meant?""",
     choose=max,
 )
 
 
 wrong(
     "the rate only rises",
-    hint="Right until the warm-up ends. What should happen then?",
+    "Right until the warm-up ends. What should happen then?",
     choose=lambda falling, rising: rising,
 )
 
 
 wrong(
     "the rate only falls",
-    hint="Right after the warm-up. Your first step is the largest of all; what is the warm-up for?",
+    "Right after the warm-up. Your first step is the largest of all; what is the warm-up for?",
     choose=lambda falling, rising: falling,
 )
 
 
 wrong(
     "after the warm-up the rate stays",
-    hint="Right until the warm-up ends. Does your rate ever fall?",
+    "Right until the warm-up ends. Does your rate ever fall?",
     falling=lambda step, warmup_steps: warmup_steps**-0.5,
 )
 
 
 wrong(
     "both parts have the power -0.5",
-    hint="At the end of the warm-up both parts should be equal. Are yours? Look at the powers once"
-    " more.",
+    """At the end of the warm-up both parts should be equal. Are yours? Look at the powers once
+    more.""",
     rising=lambda step, warmup_steps: step * warmup_steps**-0.5,
 )
 
 
 wrong(
     "the power -1.5 belongs to the whole product",
-    hint="During the warm-up the rate should rise along a line. To what does the power -1.5"
-    " belong?",
+    "During the warm-up the rate should rise along a line. To what does the power -1.5 belong?",
     rising=lambda step, warmup_steps: (step * warmup_steps) ** -1.5,
 )
 
 
 wrong(
     "wide models take large steps",
-    hint="Your rate is too high by a factor of d_model. What is the sign of the first power?",
+    "Your rate is too high by a factor of d_model. What is the sign of the first power?",
     factor=lambda d_model: d_model**0.5,
 )
 
 
 wrong(
     "a minus binds before a power and a division",
-    hint="The shape of your curve is right, and a factor is wrong. In which order does Python work"
-    " through a power and a division?",
+    """The shape of your curve is right, and a factor is wrong. In which order does Python work
+    through a power and a division?""",
     factor=lambda d_model: d_model**-1 / 2,
 )
 
 
 wrong(
     "the width plays no part",
-    hint="The shape of your curve is right, and its height is wrong. Which argument is not used?",
+    "The shape of your curve is right, and its height is wrong. Which argument is not used?",
     d_model=1,
 )
 
 
 wrong(
     "the width is 512",
-    hint="Right for a d_model of 512. Is a number written in your code that should be an argument?",
+    "Right for a d_model of 512. Is a number written in your code that should be an argument?",
     d_model=512,
 )
 
 
 wrong(
     "the warm-up takes 4000 steps",
-    hint="Right after the warm-up. Is a number written in your code that should be an argument?",
+    "Right after the warm-up. Is a number written in your code that should be an argument?",
     warmup_steps=4000,
 )
 
 
 @wrong(
     "the highest rate is 1",
-    hint="Your curve has the right shape and the height 1. The formula gives the rate itself, not a"
-    " factor for it.",
+    """Your curve has the right shape and the height 1. The formula gives the rate itself, not a
+    factor for it.""",
 )
 def up_to_1(step, d_model, warmup_steps):
     step = max(step, 1)
@@ -176,8 +175,7 @@ def up_to_1(step, d_model, warmup_steps):
 
 wrong(
     "a tensor is a number",
-    hint="The number is right, and its type is not. Which method makes a Python number of a"
-    " tensor?",
+    "The number is right, and its type is not. Which method makes a Python number of a tensor?",
     then=torch.tensor,
 )
 

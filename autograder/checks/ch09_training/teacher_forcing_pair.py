@@ -62,8 +62,8 @@ swapped = checks.usual(
 
 @wrong(
     "the decoder should say what it reads",
-    hint="At each position your decoder reads the very word that it is asked for. What should it"
-    " say after `<bos>`?",
+    """At each position your decoder reads the very word that it is asked for. What should it say
+    after `<bos>`?""",
 )
 def of_the_same(target_ids):
     return target_ids[:, :-1], target_ids[:, :-1]
@@ -71,8 +71,8 @@ def of_the_same(target_ids):
 
 @wrong(
     "the decoder reads the whole sentence",
-    hint="Your two results differ in length. After the last word there is nothing left to predict:"
-    " who needs to read it?",
+    """Your two results differ in length. After the last word there is nothing left to predict: who
+    needs to read it?""",
 )
 def whole_input(target_ids):
     return target_ids, target_ids[:, 1:]
@@ -80,8 +80,8 @@ def whole_input(target_ids):
 
 @wrong(
     "nothing need be cut",
-    hint="Both of your results are the whole sentence. Which question does each position ask, and"
-    " what is the answer?",
+    """Both of your results are the whole sentence. Which question does each position ask, and what
+    is the answer?""",
 )
 def whole(target_ids):
     return target_ids, target_ids
@@ -89,7 +89,7 @@ def whole(target_ids):
 
 @wrong(
     "rows are positions",
-    hint="You cut off a sentence of the batch. Along which axis do the words of a sentence stand?",
+    "You cut off a sentence of the batch. Along which axis do the words of a sentence stand?",
 )
 def of_rows(target_ids):
     return target_ids[:-1], target_ids[1:]
@@ -97,8 +97,8 @@ def of_rows(target_ids):
 
 @wrong(
     "what leaves in front comes back behind",
-    hint="In your second result the first word stands behind the last one. How many questions does"
-    " a sentence of `seq_len` ids ask?",
+    """In your second result the first word stands behind the last one. How many questions does a
+    sentence of `seq_len` ids ask?""",
 )
 def rolled(target_ids):
     return target_ids, target_ids.roll(-1, dims=1)
@@ -106,7 +106,7 @@ def rolled(target_ids):
 
 @wrong(
     "the end need not be said",
-    hint="The second result lost its last column, too. How should a decoder learn when to stop?",
+    "The second result lost its last column, too. How should a decoder learn when to stop?",
 )
 def without_both_ends(target_ids):
     return target_ids[:, :-1], target_ids[:, 1:-1]
@@ -114,8 +114,8 @@ def without_both_ends(target_ids):
 
 @wrong(
     "the word after the next one is asked for",
-    hint="Between what your decoder reads and what it should say a word is left out. How many"
-    " columns does each result lose?",
+    """Between what your decoder reads and what it should say a word is left out. How many columns
+    does each result lose?""",
 )
 def two_apart(target_ids):
     return target_ids[:, :-2], target_ids[:, 2:]
@@ -123,8 +123,8 @@ def two_apart(target_ids):
 
 @wrong(
     "the decoder must not read the end",
-    hint="In short sentences you replaced the end. The loss overlooks what follows it; the ids may"
-    " stay as they are.",
+    """In short sentences you replaced the end. The loss overlooks what follows it; the ids may stay
+    as they are.""",
 )
 def without_the_end(target_ids):
     decoder_input, expected = teacher_forcing_pair(target_ids)
@@ -133,21 +133,21 @@ def without_the_end(target_ids):
 
 wrong(
     "tensors hold floating numbers",
-    hint="Ids are looked up in a table. Which dtype did they come in?",
+    "Ids are looked up in a table. Which dtype did they come in?",
     then=each(torch.Tensor.float),
 )
 
 
 wrong(
     "ids have 64 bits",
-    hint="Right for ids of 64 bits. Which dtype did these come in?",
+    "Right for ids of 64 bits. Which dtype did these come in?",
     then=each(torch.Tensor.long),
 )
 
 
 @wrong(
     "the caller's ids are free to be worked in",
-    hint="Compare `target_ids` before and after the call. Which line writes into it?",
+    "Compare `target_ids` before and after the call. Which line writes into it?",
 )
 def in_place(target_ids):
     decoder_input = target_ids[:, :-1].clone()

@@ -165,32 +165,32 @@ hidden("a model in float32", step_case((2, 3), dtype=torch.float32))
 
 wrong(
     "the gradients of the last step are gone by themselves",
-    hint="What `backward()` finds is added to what stands in `grad` already. Is there anything left"
-    " from the step before?",
+    """What `backward()` finds is added to what stands in `grad` already. Is there anything left
+    from the step before?""",
     clear=lambda optimizer: None,
 )
 
 
 wrong(
     "gradients may have any length",
-    hint="Right where gradients are short. Between which two lines can they be made shorter, and is"
-    " `max_norm` used there?",
+    """Right where gradients are short. Between which two lines can they be made shorter, and is
+    `max_norm` used there?""",
     clip=lambda *_: None,
 )
 
 
 wrong(
     "each number is clipped by itself",
-    hint="You cut off single numbers, and the gradient points elsewhere afterwards. Of what is"
-    " `max_norm` the largest length?",
+    """You cut off single numbers, and the gradient points elsewhere afterwards. Of what is
+    `max_norm` the largest length?""",
     clip=nn.utils.clip_grad_value_,
 )
 
 
 @wrong(
     "each parameter is clipped by itself",
-    hint="Each of your parameters has a length and a factor of its own. How long are all gradients"
-    " together?",
+    """Each of your parameters has a length and a factor of its own. How long are all gradients
+    together?""",
     rule="clip",
 )
 def each_tensor(parameters, max_norm):
@@ -200,58 +200,58 @@ def each_tensor(parameters, max_norm):
 
 wrong(
     "gradients always have the length max_norm",
-    hint="Short gradients become longer in your step. When should they be scaled at all?",
+    "Short gradients become longer in your step. When should they be scaled at all?",
     clip=clip_by(factor=lambda length, max_norm: max_norm / length),
 )
 
 
 wrong(
     "a norm is a sum of squares",
-    hint="Gradients of 3 and 4 have the length 5. Which one do you compute?",
+    "Gradients of 3 and 4 have the length 5. Which one do you compute?",
     clip=clip_by(lambda grads: sum(float((each**2).sum()) for each in grads)),
 )
 
 
 wrong(
     "lengths add up",
-    hint="Gradients of 3 and 4 have the length 5. Which one do you compute?",
+    "Gradients of 3 and 4 have the length 5. Which one do you compute?",
     clip=clip_by(lambda grads: sum(float(each.norm()) for each in grads)),
 )
 
 
 wrong(
     "long gradients are thrown away",
-    hint="With long gradients your weights do not move. Should they be dropped, or made shorter?",
+    "With long gradients your weights do not move. Should they be dropped, or made shorter?",
     clip=clip_by(factor=lambda length, max_norm: length <= max_norm),
 )
 
 
 wrong(
     "max_norm is 1",
-    hint="Right for the default. What has become of the argument `max_norm`?",
+    "Right for the default. What has become of the argument `max_norm`?",
     max_norm=1.0,
 )
 
 
 wrong(
     "the caller sets the mode",
-    hint="After an evaluation a model comes in eval mode. In which mode should it learn, with all"
-    " of its parts?",
+    """After an evaluation a model comes in eval mode. In which mode should it learn, with all of
+    its parts?""",
     mode=lambda model: None,
 )
 
 
 wrong(
     "a model learns in eval mode",
-    hint="In your step dropout is off. In which mode should a model learn?",
+    "In your step dropout is off. In which mode should a model learn?",
     mode=nn.Module.eval,
 )
 
 
 @wrong(
     "the mode is put back",
-    hint="The step itself is right. In which mode should the model be afterwards, according to the"
-    " docstring?",
+    """The step itself is right. In which mode should the model be afterwards, according to the
+    docstring?""",
 )
 def back_to_the_mode_before(model, *others):
     was_training = model.training
@@ -262,8 +262,8 @@ def back_to_the_mode_before(model, *others):
 
 @wrong(
     "the model rests in eval mode",
-    hint="The step itself is right. In which mode should the model be afterwards, according to the"
-    " docstring?",
+    """The step itself is right. In which mode should the model be afterwards, according to the
+    docstring?""",
 )
 def eval_afterwards(model, *others):
     loss = train_step(model, *others)
@@ -273,45 +273,45 @@ def eval_afterwards(model, *others):
 
 wrong(
     "the loss is looked up after the step",
-    hint="Your weights are right. Is the loss that you return the one before the update, or the one"
-    " after it?",
+    """Your weights are right. Is the loss that you return the one before the update, or the one
+    after it?""",
     result=lambda loss, again: again().item(),
 )
 
 
 wrong(
     "a tensor is a number",
-    hint="A loss that is kept as a tensor keeps everything alive that it was computed from. Which"
-    " method makes a Python number of it?",
+    """A loss that is kept as a tensor keeps everything alive that it was computed from. Which
+    method makes a Python number of it?""",
     result=lambda loss, again: loss,
 )
 
 
 wrong(
     "labels need no smoothing",
-    hint="Right with smoothing=0. What has become of the argument `smoothing`?",
+    "Right with smoothing=0. What has become of the argument `smoothing`?",
     smoothing=0.0,
 )
 
 
 wrong(
     "smoothing is always 0.1",
-    hint="Right with the default. What has become of the argument `smoothing`?",
+    "Right with the default. What has become of the argument `smoothing`?",
     smoothing=0.1,
 )
 
 
 wrong(
     "padding counts as a target",
-    hint="Right where no sentence has padding. Which id should the loss overlook?",
+    "Right where no sentence has padding. Which id should the loss overlook?",
     loss=partial(label_smoothed_loss, pad_id=-1),
 )
 
 
 @wrong(
     "a sum is as good as a mean",
-    hint="Your loss grows with the batch. Does something happen to it between the loss function and"
-    " your result?",
+    """Your loss grows with the batch. Does something happen to it between the loss function and
+    your result?""",
     rule="loss",
 )
 def sum_of_losses(logits, expected, smoothing):
@@ -320,53 +320,53 @@ def sum_of_losses(logits, expected, smoothing):
 
 wrong(
     "the decoder should say what it reads",
-    hint="At each position your decoder reads the very word that it is asked for. What do the two"
-    " results of exercise 1 stand for?",
+    """At each position your decoder reads the very word that it is asked for. What do the two
+    results of exercise 1 stand for?""",
     pair=of_the_same,
 )
 
 
 wrong(
     "nothing need be cut",
-    hint="The decoder reads the whole target, and at each position the very word that it is asked"
-    " for. What was exercise 1 for?",
+    """The decoder reads the whole target, and at each position the very word that it is asked for.
+    What was exercise 1 for?""",
     pair=whole,
 )
 
 
 wrong(
     "the decoder reads what comes and says what was",
-    hint="Which of the two results of exercise 1 does the decoder read, and which one does the loss"
-    " get?",
+    """Which of the two results of exercise 1 does the decoder read, and which one does the loss
+    get?""",
     pair=swapped,
 )
 
 
 wrong(
     "the decoder reads the target first",
-    hint="Which language does the model read first, and which second? Look at the hint once more.",
+    "Which language does the model read first, and which second? Look at the hint once more.",
     logits=lambda model, src, tgt: model(tgt, src),
 )
 
 
 wrong(
     "backward moves the weights",
-    hint="Your loss is right, and no weight has moved. Who moves them, and what do the gradients"
-    " hold at that moment?",
+    """Your loss is right, and no weight has moved. Who moves them, and what do the gradients hold
+    at that moment?""",
     update=lambda *_: None,
 )
 
 
 wrong(
     "two steps are better than one",
-    hint="Your weights have moved too far. How often does the optimizer step?",
+    "Your weights have moved too far. How often does the optimizer step?",
     update=lambda model, optimizer: [optimizer.step(), optimizer.step()],
 )
 
 
 @wrong(
     "the weights move along the gradient, whatever the optimizer is",
-    hint="Right for plain gradient descent. Who knows how a gradient becomes a change of weights?",
+    "Right for plain gradient descent. Who knows how a gradient becomes a change of weights?",
     rule="update",
 )
 @torch.no_grad

@@ -78,13 +78,22 @@ def test_a_law_that_the_reference_breaks_is_not_asked_for():
 
 
 def test_a_wrong_answer_stays_a_function_that_others_may_use(checks):
-    @checks.wrong("one", hint="Look.")
+    @checks.wrong("one", "Look.")
     def one(scores, axis=-1):
         return scores
 
     assert one(3) == 3
-    assert checks.wrong("two", hint="Look.")(abs) is abs
+    assert checks.wrong("two", "Look.")(abs) is abs
     assert [each.belief for each in checks.exercise.misconceptions] == ["one", "two"]
+
+
+def test_a_hint_may_run_over_several_lines(checks):
+    checks.wrong(
+        "one",
+        """Look at this line,
+        and at that.""",
+    )(abs)
+    assert checks.exercise.misconceptions[0].hint == "Look at this line, and at that."
 
 
 @pytest.mark.parametrize(
@@ -98,13 +107,13 @@ def test_a_wrong_answer_stays_a_function_that_others_may_use(checks):
         (lambda checks: checks.shown("new", laws=(both,)), "both is no law"),
         (lambda checks: Checks(reference.softmax, laws=(("sums_to_one", {}),)), "is no law"),
         (lambda checks: checks.wrong("a thought"), "the wrong answer 'a thought' has no hint"),
-        (lambda checks: checks.wrong("known", hint="Look."), "two wrong answers have the belief"),
+        (lambda checks: checks.wrong("known", "Look."), "two wrong answers have the belief"),
         (lambda checks: checks.usual("in float8"), "no usual wrong answer 'in float8'; there are"),
     ],
 )
 def test_what_does_not_fit_is_told_with_its_file(checks, declare, words):
     checks.shown("there", scores=normal(3))
-    checks.wrong("known", hint="Look.")(abs)
+    checks.wrong("known", "Look.")(abs)
     with pytest.raises(CourseError, match=words) as told:
         declare(checks)
     assert "autograder/checks/ch04_attention/softmax.py" in str(told.value)
@@ -112,8 +121,8 @@ def test_what_does_not_fit_is_told_with_its_file(checks, declare, words):
 
 def test_wrong_answers_that_answer_alike_are_told_by_both_names(checks):
     checks.shown("three", scores=normal(3))
-    checks.wrong("no exponential", hint="Look.")(lambda scores, axis=-1: scores)
-    checks.wrong("scores are weights", hint="Look.")(lambda scores, axis=-1: scores.copy())
+    checks.wrong("no exponential", "Look.")(lambda scores, axis=-1: scores)
+    checks.wrong("scores are weights", "Look.")(lambda scores, axis=-1: scores.copy())
     assert faults_of(checks.exercise, papers_of(checks.exercise, 2)) == [
         "softmax: 'scores are weights' answers exactly like 'no exponential'"
     ]
@@ -183,12 +192,12 @@ def softmax_with(base=np.e, divisor=np.sum):
 
 def test_a_wrong_answer_is_the_right_one_but_for_a_rule_an_argument_or_what_follows():
     checks = Checks(reference.softmax, family=softmax_with)
-    twos = checks.wrong("powers of two", hint="Look.", base=2)
-    first = checks.wrong("always the first axis", hint="Look.", axis=0)
-    other = checks.wrong("the other axis", hint="Look.", axis=lambda axis: axis - 1)
-    percent = checks.wrong("in percent", hint="Look.", then=lambda weights: 100 * weights)
+    twos = checks.wrong("powers of two", "Look.", base=2)
+    first = checks.wrong("always the first axis", "Look.", axis=0)
+    other = checks.wrong("the other axis", "Look.", axis=lambda axis: axis - 1)
+    percent = checks.wrong("in percent", "Look.", then=lambda weights: 100 * weights)
 
-    @checks.wrong("the largest divides", hint="Look.", rule="divisor")
+    @checks.wrong("the largest divides", "Look.", rule="divisor")
     def by_largest(powers, axis, keepdims):
         return powers.max(axis=axis, keepdims=keepdims)
 
@@ -226,8 +235,8 @@ def test_members_of_a_class_may_be_the_rules():
             return self.shift(x)
 
     checks = Checks(LayerNorm, family=InPieces)
-    wrong = checks.wrong("nothing is shifted", hint="Look.", shift=lambda self, x: x)
-    doubled = checks.wrong("twice", hint="Look.", x=lambda x: 2 * x)
+    wrong = checks.wrong("nothing is shifted", "Look.", shift=lambda self, x: x)
+    doubled = checks.wrong("twice", "Look.", x=lambda x: 2 * x)
     x = torch.tensor([1.0, 3.0])
     assert wrong(2)(x).tolist() == [1.0, 3.0]
     assert doubled(2)(x).tolist() == [-2.0, 2.0]
@@ -236,7 +245,7 @@ def test_members_of_a_class_may_be_the_rules():
 
 def test_a_rule_that_there_is_not_is_told(checks):
     with pytest.raises(CourseError, match="'dim' is neither a rule nor an argument"):
-        checks.wrong("another axis", hint="Look.", dim=0)
+        checks.wrong("another axis", "Look.", dim=0)
 
 
 @pytest.mark.parametrize(
