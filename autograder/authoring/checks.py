@@ -38,8 +38,8 @@ class Checks:
             `partial(sums_to_one, of="weights")`; each is asked of every case in which the reference
             obeys it.
         returns: names of the returned values, where it returns a tuple.
-        shortcuts: last names of library functions that do what it asks to write; a call of one
-            keeps its points and is flagged.
+        shortcuts: last names of library functions that do what it asks to write, as one text:
+            "softmax Softmax"; a call of one keeps its points and is flagged.
         probe: how the cases observe it that name no other; one of `autograder.shared.probes`.
         family: `family(**rules)` makes answers from rules that can be replaced one by one; without
             any it makes a right one. Or a right class whose members are the rules.
@@ -50,7 +50,7 @@ class Checks:
     """
 
     def __init__(
-        self, reference, *, laws=(), returns=(), shortcuts=(), probe=returned, family=None
+        self, reference, *, laws=(), returns=(), shortcuts="", probe=returned, family=None
     ):
         self.reference, self.family, self.rules = reference, family, ()
         if inspect.isclass(family):
@@ -58,7 +58,7 @@ class Checks:
         elif family:
             self.rules = list(inspect.signature(family).parameters)
         self.laws = tuple(map(self._law, laws))
-        self.returns, self.shortcuts, self.probe = returns, shortcuts, probe
+        self.returns, self.shortcuts, self.probe = returns, tuple(shortcuts.split()), probe
         self.cases, self.misconceptions = {}, []
         self.alternatives = [self.family()] if family else []
 

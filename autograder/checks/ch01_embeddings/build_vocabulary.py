@@ -165,7 +165,7 @@ def chosen_before_sorting(order):
 
 checks = Checks(
     reference.build_vocabulary,
-    shortcuts=("build_vocab_from_iterator", "CountVectorizer"),
+    shortcuts="build_vocab_from_iterator CountVectorizer",
     family=vocabulary_with,
 )
 shown, hidden, wrong, right = checks.words

@@ -39,9 +39,7 @@ def ids_and_table(
     return {"token_ids": ids, "table": numbers_of(rng, vocab_size, d_model, dtype=dtype)}
 
 
-checks = Checks(
-    reference.embed, shortcuts=("embedding", "Embedding", "embedding_bag", "EmbeddingBag")
-)
+checks = Checks(reference.embed, shortcuts="embedding Embedding embedding_bag EmbeddingBag")
 shown, hidden, wrong, right = checks.words
 
 shown("three ids pick three rows of the table", ids_and_table(3, vocab_size=3, d_model=2), weight=2)

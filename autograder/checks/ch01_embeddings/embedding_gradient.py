@@ -59,7 +59,7 @@ def gradient_with(add=np.add.at):
 
 
 checks = Checks(
-    reference.embedding_gradient, shortcuts=("embedding_dense_backward",), family=gradient_with
+    reference.embedding_gradient, shortcuts="embedding_dense_backward", family=gradient_with
 )
 shown, hidden, wrong, right = checks.words
 

@@ -81,7 +81,7 @@ def refusing(rows):
 checks = Checks(
     reference.one_hot,
     laws=(sums_to_one,),
-    shortcuts=("one_hot", "OneHotEncoder", "label_binarize", "get_dummies"),
+    shortcuts="one_hot OneHotEncoder label_binarize get_dummies",
     family=one_hot_with,
 )
 shown, hidden, wrong, right = checks.words

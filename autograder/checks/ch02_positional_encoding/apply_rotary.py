@@ -82,12 +82,7 @@ def rotary_with(pairs=neighbours, rates=rates_of, turn=turned, layout=interleave
 checks = Checks(
     reference.apply_rotary,
     laws=(keeps_lengths,),
-    shortcuts=(
-        "RotaryEmbedding",
-        "RotaryPositionalEmbeddings",
-        "apply_rotary_emb",
-        "apply_rotary_pos_emb",
-    ),
+    shortcuts="RotaryEmbedding RotaryPositionalEmbeddings apply_rotary_emb apply_rotary_pos_emb",
     family=rotary_with,
 )
 shown, hidden, wrong, right = checks.words

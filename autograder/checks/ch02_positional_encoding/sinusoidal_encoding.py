@@ -38,7 +38,7 @@ def encoding_with(
 
 checks = Checks(
     reference.sinusoidal_encoding,
-    shortcuts=("PositionalEncoding", "PositionalEncoding1D", "SinusoidalPositionalEmbedding"),
+    shortcuts="PositionalEncoding PositionalEncoding1D SinusoidalPositionalEmbedding",
     family=encoding_with,
 )
 shown, hidden, wrong, right = checks.words

@@ -91,7 +91,7 @@ checks = Checks(
     reference.additive_attention,
     laws=(partial(sums_to_one, of="weights"), inside_the_keys),
     returns=("context", "weights"),
-    shortcuts=("AdditiveAttention", "BahdanauAttention"),
+    shortcuts="AdditiveAttention BahdanauAttention",
     family=attention_with,
 )
 shown, hidden, wrong, right = checks.words

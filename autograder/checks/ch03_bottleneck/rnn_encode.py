@@ -77,7 +77,7 @@ def plain_sum(word, state, bias):
 checks = Checks(
     reference.rnn_encode,
     laws=(within_one,),
-    shortcuts=("RNN", "RNNCell", "rnn_tanh", "rnn_tanh_cell"),
+    shortcuts="RNN RNNCell rnn_tanh rnn_tanh_cell",
     family=rnn_with,
 )
 shown, hidden, wrong, right = checks.words

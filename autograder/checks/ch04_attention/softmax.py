@@ -70,16 +70,7 @@ def softmax_with(shift=largest, total=sum_along):
 checks = Checks(
     reference.softmax,
     laws=(sums_to_one, zero_where_minus_infinity),
-    shortcuts=(
-        "softmax",
-        "Softmax",
-        "log_softmax",
-        "LogSoftmax",
-        "softmin",
-        "Softmin",
-        "gumbel_softmax",
-        "_softmax",
-    ),
+    shortcuts="softmax Softmax log_softmax LogSoftmax softmin Softmin gumbel_softmax _softmax",
     family=softmax_with,
 )
 shown, hidden, wrong, right = checks.words

@@ -50,7 +50,7 @@ def backward_with(
 checks = Checks(
     reference.softmax_backward,
     laws=(sums_to_zero,),
-    shortcuts=("_softmax_backward_data",),
+    shortcuts="_softmax_backward_data",
     family=backward_with,
 )
 shown, hidden, wrong, right = checks.words

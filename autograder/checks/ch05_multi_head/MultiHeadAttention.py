@@ -181,11 +181,7 @@ checks = Checks(
     laws=(zero_where_masked, partial(sums_to_one, of="weights")),
     family=attention_with,
     returns=("output", "weights"),
-    shortcuts=(
-        "MultiheadAttention",
-        "multi_head_attention_forward",
-        "_native_multi_head_attention",
-    ),
+    shortcuts="MultiheadAttention multi_head_attention_forward _native_multi_head_attention",
 )
 shown, hidden, wrong, right = checks.words
 

@@ -21,7 +21,7 @@ def merge_with(order=(0, 2, 1, 3)):
     return merge
 
 
-checks = Checks(merge_heads, shortcuts=("rearrange", "Rearrange"), family=merge_with)
+checks = Checks(merge_heads, shortcuts="rearrange Rearrange", family=merge_with)
 shown, hidden, wrong, right = checks.words
 
 shown("one sentence, two heads", x=numbers(1, 2, 3, 2), weight=2)

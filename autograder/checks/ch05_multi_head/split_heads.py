@@ -39,7 +39,7 @@ def split_with(
     return split
 
 
-checks = Checks(split_heads, shortcuts=("rearrange", "Rearrange"), family=split_with)
+checks = Checks(split_heads, shortcuts="rearrange Rearrange", family=split_with)
 shown, hidden, wrong, right = checks.words
 
 shown("one sentence, two heads", to_split(1, 3, 2, 2), weight=2)

@@ -30,7 +30,7 @@ checks = Checks(
     causal_mask,
     laws=(looks_back_only,),
     family=up_to,
-    shortcuts=("generate_square_subsequent_mask", "causal_lower_right", "causal_upper_left"),
+    shortcuts="generate_square_subsequent_mask causal_lower_right causal_upper_left",
 )
 shown, hidden, wrong, right = checks.words
 

@@ -32,7 +32,7 @@ checks = Checks(
     reference.decoder_mask,
     family=decoder_with,
     laws=(looks_back_only, hides_padding),
-    shortcuts=("generate_square_subsequent_mask",),
+    shortcuts="generate_square_subsequent_mask",
 )
 shown, hidden, wrong, right = checks.words
 

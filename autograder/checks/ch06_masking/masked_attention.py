@@ -159,12 +159,8 @@ checks = Checks(
     masked_attention,
     laws=(partial(sums_to_one, of="weights"), zero_where_masked, between_the_values),
     returns=("output", "weights"),
-    shortcuts=(
-        "scaled_dot_product_attention",
-        "multi_head_attention_forward",
-        "MultiheadAttention",
-        "flex_attention",
-    ),
+    shortcuts="""scaled_dot_product_attention multi_head_attention_forward MultiheadAttention
+    flex_attention""",
 )
 shown, hidden, wrong, right = checks.words
 

@@ -178,7 +178,7 @@ class Residual(nn.Module):
 checks = Checks(
     reference.EncoderLayer,
     family=layer_with,
-    shortcuts=("TransformerEncoderLayer", "TransformerEncoder", "_transformer_encoder_layer_fwd"),
+    shortcuts="TransformerEncoderLayer TransformerEncoder _transformer_encoder_layer_fwd",
 )
 shown, hidden, wrong, right = checks.words
 

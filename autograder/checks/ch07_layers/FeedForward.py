@@ -58,7 +58,7 @@ def network_with(forward=think, activation=torch.relu, dropout=nn.Dropout):
     return FeedForward
 
 
-checks = Checks(reference.FeedForward, family=network_with, shortcuts=("FeedForward", "MLP"))
+checks = Checks(reference.FeedForward, family=network_with, shortcuts="FeedForward MLP")
 shown, hidden, wrong, right = checks.words
 
 shown("a single position", network_case(1, 3, d_ff=5))

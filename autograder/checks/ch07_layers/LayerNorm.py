@@ -144,15 +144,8 @@ checks = Checks(
     reference.LayerNorm,
     family=norm_with,
     laws=(standardised,),
-    shortcuts=(
-        "LayerNorm",
-        "layer_norm",
-        "native_layer_norm",
-        "GroupNorm",
-        "group_norm",
-        "native_group_norm",
-        "instance_norm",
-    ),
+    shortcuts="""LayerNorm layer_norm native_layer_norm GroupNorm group_norm native_group_norm
+    instance_norm""",
 )
 shown, hidden, wrong, right = checks.words
 

@@ -197,7 +197,7 @@ ATTENTIONS = ("self_attention.w_o", "cross_attention.w_o")
 checks = Checks(
     reference.DecoderLayer,
     family=layer_with,
-    shortcuts=("TransformerDecoderLayer", "TransformerDecoder"),
+    shortcuts="TransformerDecoderLayer TransformerDecoder",
 )
 shown, hidden, wrong, right = checks.words
 

@@ -188,13 +188,8 @@ def unfinished(self, x, norm):
 checks = Checks(
     reference.Transformer,
     family=Pieces,
-    shortcuts=(
-        "Transformer",
-        "TransformerEncoder",
-        "TransformerEncoderLayer",
-        "TransformerDecoder",
-        "TransformerDecoderLayer",
-    ),
+    shortcuts="""Transformer TransformerEncoder TransformerEncoderLayer TransformerDecoder
+    TransformerDecoderLayer""",
 )
 shown, hidden, wrong, right = checks.words
 

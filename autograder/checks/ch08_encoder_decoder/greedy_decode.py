@@ -70,7 +70,7 @@ def greedy_with(
 
 
 checks = Checks(
-    greedy_decode, family=greedy_with, shortcuts=("generate", "greedy_search"), probe=decoded
+    greedy_decode, family=greedy_with, shortcuts="generate greedy_search", probe=decoded
 )
 shown, hidden, wrong, right = checks.words
 

@@ -178,7 +178,7 @@ def equally_good(rng, lengths, beam):
 
 
 checks = Checks(
-    beam_search, shortcuts=("BeamSearchScorer", "generate"), probe=searched, family=beam_with
+    beam_search, shortcuts="BeamSearchScorer generate", probe=searched, family=beam_with
 )
 shown, hidden, wrong, right = checks.words
 
