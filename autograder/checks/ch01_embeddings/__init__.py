@@ -7,6 +7,7 @@ entries.
 """
 
 import re
+from string import Template, ascii_lowercase
 
 import numpy as np
 
@@ -21,7 +22,7 @@ ANIMALS_AND_PLANTS = """
     goat hare hawk hen ivy kite lamb lark leaf lily lion lynx mole moss moth mule newt oak owl
     pig pine plum ram reed rose seal swan toad tree vole wasp wolf worm yak
 """
-WORDS = tuple(ANIMALS_AND_PLANTS.split())
+WORDS = ANIMALS_AND_PLANTS.split()
 
 
 def draw_words(rng, count):
@@ -29,13 +30,31 @@ def draw_words(rng, count):
     return sorted(rng.choice(WORDS, size=count, replace=False).tolist())
 
 
+def words_in_any_order(rng, count):
+    return shuffled(rng, draw_words(rng, count))
+
+
 def shuffled(rng, items):
     return rng.permutation(items).tolist()
+
+
+def after_the_first(rng, words):
+    """Shuffle words but for the first, which stays in front."""
+    return [words[0], *shuffled(rng, words[1:])]
 
 
 def jumbled(rng, words):
     """Make a sentence of words in any order."""
     return " ".join(shuffled(rng, words))
+
+
+def fill(pattern, words):
+    """Put words in the places `$a`, `$b` and so on of a pattern, and with a capital letter in `$A`
+    and `$B`.
+    """
+    places = dict(zip(ascii_lowercase, words, strict=False))
+    capitals = {place.upper(): word.capitalize() for place, word in places.items()}
+    return Template(pattern).substitute(places, **capitals)
 
 
 def numbered(tokens, start=0):

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from itertools import combinations, pairwise
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 
@@ -11,39 +12,44 @@ from autograder.authoring.drawn import drawn, integer
 from autograder.checks.ch01_embeddings import (
     SPECIALS,
     WORDS,
+    after_the_first,
     draw_words,
+    fill,
     jumbled,
     numbered,
     shuffled,
     split_otherwise,
     with_all_whitespace,
+    words_in_any_order,
 )
 from autograder.shared.probes import arguments_after, returned_for_generator
 from solutions import ch01_embeddings as reference
 
-LONGER_BEFORE_SHORTER = tuple(
-    (one, other)
-    for one, other in combinations(sorted(WORDS), 2)
-    if one[0] == other[0] and len(one) > len(other)
-)
-
 
 def cut(rng, words, count=2):
     """Cut a list of words into sentences, none of them empty."""
-    cuts = [0, *sorted(1 + rng.choice(len(words) - 1, size=count - 1, replace=False)), len(words)]
-    return [" ".join(words[start:end]) for start, end in pairwise(cuts)]
+    starts = np.sort(1 + rng.choice(len(words) - 1, size=count - 1, replace=False))
+    return [" ".join(sentence) for sentence in np.split(words, starts)]
+
+
+def cut_after_shuffling(rng, words):
+    return cut(rng, shuffled(rng, words))
 
 
 @drawn
-def text(rng, count, words_of):
-    """Draw different words, given to `words_of` in alphabetical order; what it returns is shuffled
-    and cut in two.
-    """
-    return cut(rng, shuffled(rng, words_of(*draw_words(rng, count))))
+def text(rng, count, pattern, arranged=cut_after_shuffling, words_of=draw_words, separator=None):
+    """Draw words for a pattern, split it, and arrange the parts as sentences."""
+    return arranged(rng, fill(pattern, words_of(rng, count)).split(separator))
 
 
 # Their order by frequency is neither the alphabet's, nor its reverse, nor that of rising frequency.
-THREE_FREQUENCIES = text(3, lambda first, second, third: [second] * 3 + [third] * 2 + [first])
+THREE_FREQUENCIES = text(3, "$b $b $b $c $c $a")
+RAREST_FIRST = text(
+    4,
+    "$a $b $b $c $c $c $d $d $d $d",
+    lambda rng, words: cut(rng, after_the_first(rng, words)),
+    words_in_any_order,
+)
 
 
 @drawn
@@ -52,10 +58,10 @@ def with_ties(rng):
     with the first, and twice a fourth.
     """
     first, second, third, often = draw_words(rng, 4)
-    orders = ((second, third, first), (second, first, third), (third, first, second))
-    words = list(orders[rng.integers(3)])
-    for _ in range(2):
-        words.insert(rng.integers(len(words) + 1), often)
+    orders = [second, third, first], [second, first, third], [third, first, second]
+    words = orders[rng.integers(3)]
+    for length in (3, 4):
+        words.insert(rng.integers(length + 1), often)
     return cut(rng, words)
 
 
@@ -64,63 +70,31 @@ def often_in_one_sentence(rng):
     return {"sentences": shuffled(rng, [jumbled(rng, [third] * 3 + [first]), f"{first} {second}"])}
 
 
-def between_all_whitespace(rng):
-    first, second, third = draw_words(rng, 3)
-    return {"sentences": [with_all_whitespace(rng, shuffled(rng, [first, *[second] * 3, third]))]}
+def between_all_whitespace(rng, words, sentences=1):
+    return [with_all_whitespace(rng, shuffled(rng, words)) for _ in range(sentences)]
 
 
-@drawn
-def beside_another_spelling(rng, respell):
-    """Ask for a text in which a word and a variant of it occur, in different numbers."""
-    word, other = shuffled(rng, draw_words(rng, 2))
-    return cut(rng, shuffled(rng, [respell(word)] * 3 + [word] * 2 + [other]))
-
-
-@drawn
-def rarest_first(rng):
-    rarest, *others = shuffled(rng, draw_words(rng, 4))
-    return cut(rng, [rarest, *shuffled(rng, counted(others, start=2))])
-
-
-def counted(words, start=1):
-    """Repeat words: the first `start` times, each one once more than the one before."""
-    return [word for count, word in enumerate(words, start) for _ in range(count)]
+def each_once_more(rng, words):
+    """Make a sentence in which no two of seven words occur equally often."""
+    return [jumbled(rng, np.repeat(shuffled(rng, words), range(1, 8)))]
 
 
 def longer_text(rng):
-    words = draw_words(rng, 10)
-    counts = dict(zip(shuffled(rng, words), [6, 4, 4, 2, 2, 2, 1, 1, 1, 1], strict=True))
-    first, *others, last = sorted(word for word in words if counts[word] == 1)
-    others += [word for word in words for _ in range(counts[word]) if counts[word] > 1]
+    words = words_in_any_order(rng, 10)
+    first, second, third, last = sorted(words[6:])
+    others = [second, third, *sorted(np.repeat(words[:6], [6, 4, 4, 2, 2, 2]))]
     return {"sentences": cut(rng, [last, *shuffled(rng, others), first], count=5)}
 
 
-def everything_between_whitespace(rng):
-    word, other, third = shuffled(rng, draw_words(rng, 3))
-    words = [word] * 4 + [word.capitalize()] * 3 + [f"{other},"] * 2 + [third]
-    return {"sentences": [with_all_whitespace(rng, shuffled(rng, words)) for _ in range(2)]}
-
-
-def marks_and_short_words(rng):
-    """One sentence of words with marks, digits and single letters, no two of them equally often."""
-    word, other, third, *pair = draw_words(rng, 5)
-    tokens = [word, f"{word}.", f"{other}'s", f"{third}!", "-and-".join(pair), "a", "3"]
-    return {"sentences": [jumbled(rng, counted(shuffled(rng, tokens)))]}
-
-
 def ties_of_different_lengths(rng):
-    longer, shorter = rng.choice(LONGER_BEFORE_SHORTER).tolist()
+    """Ask for two words of which the longer one stands before the other in the alphabet."""
+    pairs = [
+        (one, other)
+        for one, other in combinations(WORDS, 2)
+        if one[0] == other[0] and len(one) > len(other)
+    ]
+    longer, shorter = rng.choice(pairs)
     return {"sentences": [f"{shorter} {longer}"]}
-
-
-def one_sentence_twice(rng):
-    first, second, third = draw_words(rng, 3)
-    return {"sentences": shuffled(rng, [f"{first} {second}", third, third])}
-
-
-def untidy_list(rng):
-    first, second, third = draw_words(rng, 3)
-    return {"sentences": ["", f" {third.capitalize()}, {first}  ", f"{second} {first}", ""]}
 
 
 def most_frequent_first(counts):
@@ -132,8 +106,8 @@ def ties_as_they_come(counts):
 
 
 def vocabulary_with(
-    words_of=str.split,
     order=most_frequent_first,
+    words_of=str.split,
     refused=lambda max_size: max_size < 4,
     kept=lambda tokens, max_size, counts: tokens[:max_size],
     specials=SPECIALS,
@@ -173,16 +147,23 @@ shown, hidden, wrong, right = checks.words
 shown("the most frequent word comes first", sentences=THREE_FREQUENCIES, weight=2)
 shown("words that occur equally often stand in alphabetical order", sentences=with_ties())
 shown("a word counts each time it occurs, also twice in one sentence", often_in_one_sentence)
-shown("spaces, tabs and line breaks all separate words", between_all_whitespace)
-shown("a capital letter makes another word", sentences=beside_another_spelling(str.capitalize))
 shown(
-    "a comma belongs to the word that it touches", sentences=beside_another_spelling("{},".format)
+    "spaces, tabs and line breaks all separate words",
+    sentences=text(3, "$a $b $b $b $c", between_all_whitespace),
+)
+shown(
+    "a capital letter makes another word",
+    sentences=text(2, "$A $A $A $a $a $b", words_of=words_in_any_order),
+)
+shown(
+    "a comma belongs to the word that it touches",
+    sentences=text(2, "$a, $a, $a, $a $a $b", words_of=words_in_any_order),
 )
 shown("no sentences leave the special tokens alone", sentences=[])
-shown("max_size counts the special tokens too", sentences=rarest_first(), max_size=integer(5, 7))
+shown("max_size counts the special tokens too", sentences=RAREST_FIRST, max_size=integer(5, 7))
 shown(
     "max_size=4 leaves room for the special tokens alone",
-    sentences=text(6, lambda *words: words),
+    sentences=text(6, "$a $b $c $d $e $f"),
     max_size=4,
 )
 shown(
@@ -202,25 +183,43 @@ hidden("max_size cuts between words that occur equally often", sentences=with_ti
 hidden("max_size=0 is refused too", sentences=THREE_FREQUENCIES, max_size=0)
 hidden(
     "a generator together with max_size",
-    sentences=rarest_first(),
+    sentences=RAREST_FIRST,
     max_size=integer(5, 7),
     probe=returned_for_generator,
 )
 hidden(
     "empty sentences add nothing",
-    sentences=THREE_FREQUENCIES.then(lambda texts: ["", texts[0], "   ", *texts[1:], "\t"]),
+    sentences=THREE_FREQUENCIES.then(lambda texts: ["", texts[0], "   ", texts[1], "\t"]),
 )
-hidden("capitals, commas and whitespace of all kinds in one text", everything_between_whitespace)
-hidden("marks of all kinds, digits and single letters belong to words", marks_and_short_words)
+hidden(
+    "capitals, commas and whitespace of all kinds in one text",
+    sentences=text(
+        3,
+        "$a $a $a $a $A $A $A $b, $b, $c",
+        partial(between_all_whitespace, sentences=2),
+        words_in_any_order,
+    ),
+)
+hidden(
+    "marks of all kinds, digits and single letters belong to words",
+    sentences=text(5, "$a $a. $b's $c! $d-and-$e a 3", each_once_more),
+)
 hidden("words that occur equally often are compared letter by letter", ties_of_different_lengths)
-hidden("a sentence that occurs twice counts twice", one_sentence_twice)
+hidden(
+    "a sentence that occurs twice counts twice",
+    sentences=text(3, "$a $b/$c/$c", shuffled, separator="/"),
+)
 hidden("a max_size of 1 or 2 is refused too", sentences=THREE_FREQUENCIES, max_size=integer(1, 3))
 hidden(
     "a negative max_size is refused too",
     sentences=THREE_FREQUENCIES,
     max_size=integer(0, 3).then(lambda index: (-1, -2, -5)[index]),
 )
-hidden("an untidy list stays as it was", untidy_list, probe=arguments_after)
+hidden(
+    "an untidy list stays as it was",
+    sentences=text(3, "/ $C, $a  /$b $a/", lambda _, sentences: sentences, separator="/"),
+    probe=arguments_after,
+)
 
 
 wrong(
@@ -231,24 +230,20 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "one reversed sort serves both parts of the key",
     """The frequencies fall as they should, but words that occur equally often run backwards through
     the alphabet. What does reversing a sort do to each part of its key?""",
-    rule="order",
+    order=lambda counts: sorted(counts, key=lambda word: (counts[word], word), reverse=True),
 )
-def ties_backwards(counts):
-    return sorted(counts, key=lambda word: (counts[word], word), reverse=True)
 
 
-@wrong(
+wrong(
     "the rarest word comes first",
     """In which direction do your frequencies run: does the word with id 4 occur most often, or
     least often?""",
-    rule="order",
+    order=lambda counts: sorted(counts, key=lambda word: (counts[word], word)),
 )
-def least_frequent_first(counts):
-    return sorted(counts, key=lambda word: (counts[word], word))
 
 
 wrong(
@@ -274,14 +269,12 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "words that occur once are not worth an id",
     """Every word of the text gets an id while max_size leaves room, also one that occurs only once.
     Where do yours go?""",
-    rule="order",
+    order=lambda counts: [word for word in most_frequent_first(counts) if counts[word] > 1],
 )
-def without_rare_words(counts):
-    return [word for word in most_frequent_first(counts) if counts[word] > 1]
 
 
 wrong(
@@ -295,7 +288,7 @@ wrong(
 wrong(
     "max_size can be left aside",
     "Where does max_size limit what you return?",
-    kept=lambda tokens, max_size, counts: tokens,
+    kept=lambda tokens, *_: tokens,
 )
 
 
@@ -387,7 +380,7 @@ wrong(
 def read_twice(sentences, max_size=None):
     words = sorted({word for sentence in sentences for word in sentence.split()})
     of_the_second_reading = vocabulary_with(
-        order=lambda counts: sorted(words, key=lambda word: -counts[word])
+        lambda counts: sorted(words, key=lambda word: -counts[word])
     )
     return of_the_second_reading(sentences, max_size)
 
@@ -398,9 +391,8 @@ def read_twice(sentences, max_size=None):
     into it, puts something in, takes something out, or asks for a certain place?""",
 )
 def splitting_in_place(sentences, max_size=None):
-    for index in range(len(sentences)):
-        sentences[index] = sentences[index].split()
-    return reference.build_vocabulary([" ".join(words) for words in sentences], max_size)
+    sentences[:] = map(str.split, sentences)
+    return reference.build_vocabulary(map(" ".join, sentences), max_size)
 
 
 wrong(
@@ -412,20 +404,16 @@ wrong(
 
 
 @right
-def by_two_sorts(sentences, max_size=None):
-    limit = float("inf") if max_size is None else max_size
-    if limit < 4:
-        raise ValueError("no room for the special tokens")
-    words = " ".join(sentences).split()
-    ranked = sorted(sorted(set(words)), key=words.count, reverse=True)
-    return {token: index for index, token in enumerate(list(SPECIALS) + ranked) if index < limit}
+@vocabulary_with
+def by_two_sorts(counts):
+    return sorted(sorted(counts), key=counts.get, reverse=True)
 
 
 @right
 def by_loops(sentences, max_size=None):
     if max_size is not None and max_size < 4:
         raise ValueError
-    counts, vocabulary = {}, {"<pad>": 0, "<bos>": 1, "<eos>": 2, "<unk>": 3}
+    counts, vocabulary = {}, numbered(SPECIALS)
     for sentence in sentences:
         for word in re.findall(r"\S+", sentence):
             counts[word] = counts.get(word, 0) + 1
