@@ -8,53 +8,52 @@ from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
 from autograder.checks.ch01_embeddings import (
     SPECIALS,
-    draw_words,
+    after_the_first,
+    fill,
     jumbled,
     numbered,
     shuffled,
     split_otherwise,
     with_all_whitespace,
+    words_in_any_order,
 )
 from autograder.shared.probes import arguments_after
 from solutions import ch01_embeddings as reference
 
 
+def with_entries(sentence, known):
+    return {"sentence": sentence, "vocabulary": numbered([*SPECIALS, *known])}
+
+
 @drawn
-def sentence(rng, of, known=2, unknown=2):
-    """Ask for a sentence that `of(rng, known, unknown)` makes of words, with a vocabulary of the
-    known ones.
-    """
-    words = shuffled(rng, draw_words(rng, known + unknown))
-    return {
-        "sentence": of(rng, words[:known], words[known:]),
-        "vocabulary": numbered([*SPECIALS, *words[:known]]),
-    }
+def sentence(rng, pattern, arranged=jumbled, known=2, unknown=2):
+    """Ask for a sentence of words, of which the vocabulary has the first ones."""
+    words = words_in_any_order(rng, known + unknown)
+    return with_entries(arranged(rng, fill(pattern, words).split()), words[:known])
 
 
-ONE_UNKNOWN = sentence(lambda rng, known, unknown: jumbled(rng, [*known, unknown[0]]))
-LONGER = sentence(
-    lambda rng, known, unknown: jumbled(rng, [*known, *known[:3], *unknown, unknown[0]]), 8, 3
-)
-WHITESPACE = sentence(lambda rng, known, unknown: " " * int(rng.integers(1, 4)) + "\t ")
+ONE_UNKNOWN = sentence("$a $b $c")
+LONGER = sentence("$a $b $c $d $e $f $g $h $a $b $c $i $j $k $i", known=8, unknown=3)
+WHITESPACE = sentence("", lambda rng, _: " " * int(rng.integers(1, 4)) + "\t ")
 
 
 def marks_and_short_words(rng):
     """A sentence in which some words have an entry only with their marks, and others only
     without.
     """
-    word, other, third, *pair = shuffled(rng, draw_words(rng, 5))
-    known = shuffled(rng, [word, f"{other}'s", third, "-".join(pair), "a", "3"])
-    words = [word, f"{word}.", other, f"{other}'s", f"{third}!", pair[0], "-".join(pair), "a", "3"]
-    return {"sentence": jumbled(rng, words), "vocabulary": numbered([*SPECIALS, *known])}
+    words = words_in_any_order(rng, 5)
+    known = shuffled(rng, fill("$a $b's $c $d-$e a 3", words).split())
+    asked = jumbled(rng, fill("$a $a. $b $b's $c! $d $d-$e a 3", words).split())
+    return with_entries(asked, known)
 
 
 def hundreds_of_words(rng):
     words = shuffled(rng, [f"word{number}" for number in range(400)])
-    return {"sentence": jumbled(rng, words[200:]), "vocabulary": numbered([*SPECIALS, *words])}
+    return with_entries(jumbled(rng, words[200:]), words)
 
 
-def encode_with(words_of=str.split, look_up=dict.get, unknown=3, dtype=np.int64):
-    """Make an `encode` from rules for the words, for how the id of one is looked up, for unknown
+def encode_with(look_up=dict.get, words_of=str.split, unknown=3, dtype=np.int64):
+    """Make an `encode` from rules for how the id of a word is looked up, for the words, for unknown
     words, and for the dtype.
     """
 
@@ -70,34 +69,35 @@ shown, hidden, wrong, right = checks.words
 
 shown(
     "each word becomes its id, in the order of the sentence",
-    sentence(lambda rng, known, _: f"{known[1]} " + jumbled(rng, [known[0], *known])),
+    sentence("$b $a $a $b", lambda rng, words: " ".join(after_the_first(rng, words))),
     weight=2,
 )
 shown("a word that the vocabulary does not have becomes <unk>", ONE_UNKNOWN)
 shown(
     "spaces, tabs and line breaks all separate words",
     sentence(
-        lambda rng, known, _: with_all_whitespace(rng, [known[1], *shuffled(rng, [*known, *known])])
+        "$b $a $b $a $b",
+        lambda rng, words: with_all_whitespace(rng, after_the_first(rng, words)),
     ),
 )
 shown(
     "a capital letter makes another word",
-    sentence(lambda rng, known, _: jumbled(rng, [*known, known[rng.integers(2)].capitalize()])),
+    sentence(
+        "$a $b",
+        lambda rng, words: jumbled(rng, [*words, words[rng.integers(2)].capitalize()]),
+    ),
 )
 shown(
     "a comma belongs to the word that it touches",
-    sentence(lambda rng, known, _: ", ".join(shuffled(rng, known))),
+    sentence("$a $b", lambda rng, words: ", ".join(shuffled(rng, words))),
 )
-shown("an empty sentence has no ids, and they are int64", sentence(lambda *_: ""))
+shown("an empty sentence has no ids, and they are int64", sentence(""))
 shown("the vocabulary stays as it was", ONE_UNKNOWN, probe=arguments_after)
 hidden("a longer sentence", LONGER, weight=2)
-hidden(
-    "a sentence of unknown words alone",
-    sentence(lambda rng, _, unknown: jumbled(rng, [*unknown, unknown[0]]), known=5),
-)
+hidden("a sentence of unknown words alone", sentence("$f $g $f", known=5))
 hidden("a sentence of whitespace alone", WHITESPACE)
 hidden("a larger vocabulary stays as it was", LONGER, probe=arguments_after)
-hidden("a sentence of one word has a row of one id", sentence(lambda rng, known, _: known[1]))
+hidden("a sentence of one word has a row of one id", sentence("$b"))
 hidden("marks of all kinds, digits and single letters belong to words", marks_and_short_words)
 hidden("a long sentence, a vocabulary of hundreds of words", hundreds_of_words)
 hidden("the vocabulary stays as it was where there are no words", WHITESPACE, probe=arguments_after)
@@ -124,19 +124,16 @@ wrong(
 wrong(
     "every word is in the vocabulary",
     "What should happen to a word that the vocabulary does not have?",
-    look_up=lambda vocabulary, word, unknown: vocabulary[word],
+    look_up=lambda vocabulary, word, _: vocabulary[word],
 )
 
 
-@wrong(
+wrong(
     "a new word is given a new id",
     """Your unknown words have got ids of their own, which no embedding table has a row for. Which
     special token stands for all of them? And the dictionary belongs to the caller.""",
+    look_up=lambda vocabulary, word, _: vocabulary.setdefault(word, len(vocabulary)),
 )
-def learning_new_words(sentence, vocabulary):
-    for word in sentence.split():
-        vocabulary.setdefault(word, len(vocabulary))
-    return reference.encode(sentence, vocabulary)
 
 
 wrong(
@@ -176,7 +173,7 @@ wrong(
     "ids may be float64",
     """Ids are whole numbers that will serve as indices, but yours are floating. At which step do
     they become so, and which dtype does the docstring name?""",
-    then=lambda ids: ids.astype(np.float64),
+    dtype=np.float64,
 )
 
 
@@ -247,13 +244,20 @@ def by_fromiter(sentence, vocabulary):
 
 @right
 def by_loops(sentence, vocabulary):
-    words = re.findall(r"\S+", sentence)
-    ids = np.full(len(words), vocabulary["<unk>"])
-    for position, word in enumerate(words):
-        for token, index in vocabulary.items():
-            if token == word:
-                ids[position] = index
-    return ids
+    ids = []
+    for word in re.findall(r"\S+", sentence):
+        found = [index for token, index in vocabulary.items() if token == word]
+        ids += found or [vocabulary["<unk>"]]
+    return np.asarray(ids).astype("int64")
+
+
+@right
+@encode_with
+def by_exceptions(vocabulary, word, unknown):
+    try:
+        return vocabulary[word]
+    except KeyError:
+        return unknown
 
 
 @right
@@ -262,14 +266,3 @@ def by_torch(sentence, vocabulary):
 
     ids = [vocabulary.get(word, 3) for word in sentence.split()]
     return torch.tensor(ids, dtype=torch.int64).numpy()
-
-
-@right
-def by_astype(sentence, vocabulary):
-    ids = []
-    for word in sentence.split():
-        try:
-            ids.append(vocabulary[word])
-        except KeyError:
-            ids.append(vocabulary["<unk>"])
-    return np.asarray(ids).astype("int64")
