@@ -135,6 +135,20 @@ def after_zeroing_the_first(reference):
     return wrong
 
 
+def after_flattening_the_arguments(reference):
+    """Make a wrong answer that does it right, and leaves its arrays with a single axis."""
+
+    @wraps(reference)
+    def wrong(*arguments):
+        result = reference(*arguments)
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                argument.resize(argument.size, refcheck=False)
+        return result
+
+    return wrong
+
+
 def through_float32(reference):
     """Make a wrong answer whose numbers have been float32 on their way to the right dtype."""
     in_float32 = in_dtype("float32")(reference)
@@ -238,5 +252,11 @@ USUAL = {
         "Compare the arguments before and after the call. Which line writes into one instead of"
         " making an array of its own?",
         after_zeroing_the_first,
+    ),
+    "reshapes its arguments": Usual(
+        "the caller's arrays are free to be reshaped",
+        "Compare the arguments, their shapes and their numbers, before and after the call. Which"
+        " line changes one instead of making an array of its own?",
+        after_flattening_the_arguments,
     ),
 }
