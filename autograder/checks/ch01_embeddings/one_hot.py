@@ -26,9 +26,7 @@ def ids_of_shape(rng, *shape):
 def as_many_ids_as_entries(rng):
     """Draw ids that lead once around: read as columns instead of rows, they lead the other way."""
     around = rng.permutation(rng.integers(3, 8))
-    token_ids = np.empty_like(around)
-    token_ids[around] = np.roll(around, 1)
-    return {"token_ids": token_ids, "vocab_size": len(around)}
+    return {"token_ids": np.roll(around, 1)[around.argsort()], "vocab_size": len(around)}
 
 
 @drawn
@@ -54,25 +52,15 @@ def compared(token_ids, vocab_size):
     return (token_ids[..., np.newaxis] == np.arange(vocab_size)).astype(np.float64)
 
 
-def one_hot_with(lowest=0, beyond=0, every=False):
+def one_hot_with(rows=compared, lowest=0, beyond=0, refused=np.any):
     """Make a `one_hot` that accepts ids from `lowest` up to `vocab_size + beyond`, left out, and
-    refuses if one is outside, or only if `every` one is.
+    decides by a rule which ids outside are refused, and by another one how rows are made.
     """
 
     def one_hot(token_ids, vocab_size):
         outside = (token_ids < lowest) | (token_ids >= vocab_size + beyond)
-        if outside.size and (outside.all() if every else outside.any()):
+        if refused(outside):
             raise ValueError("token id out of range")
-        return compared(token_ids, vocab_size)
-
-    return one_hot
-
-
-def refusing(rows):
-    """Make a `one_hot` that refuses what it should, and then makes its rows by a rule."""
-
-    def one_hot(token_ids, vocab_size):
-        reference.one_hot(token_ids, vocab_size)
         return rows(token_ids, vocab_size)
 
     return one_hot
@@ -199,28 +187,24 @@ wrong(
     "an error is due only if all ids are wrong",
     """How many ids have to be outside the range before your function objects? One should be
     enough.""",
-    every=True,
+    refused=lambda outside: outside.size and outside.all(),
 )
 
 
-@wrong(
+wrong(
     "there is a largest id",
     "What is the largest of no numbers at all? An empty sentence is a sentence too.",
+    # of no ids at all it raises an error
+    refused=np.max,
 )
-def by_largest_id(token_ids, vocab_size):
-    if token_ids.min() < 0 or token_ids.max() >= vocab_size:
-        raise ValueError("token id out of range")
-    return compared(token_ids, vocab_size)
 
 
-@wrong(
+wrong(
     "the ids themselves tell the size of the vocabulary",
     """How long is a row, and where does that number come from: from the ids that happen to occur,
     or from vocab_size?""",
+    rows=lambda token_ids, _: compared(token_ids, token_ids.max(initial=-1) + 1),
 )
-@refusing
-def by_the_ids_alone(token_ids, vocab_size):
-    return compared(token_ids, token_ids.max(initial=-1) + 1)
 
 
 wrong(
@@ -278,23 +262,20 @@ wrong(
 )
 
 
-@wrong(
-    "the caller's ids are free to be reshaped",
-    """Compare `token_ids`, its shape and its numbers, before and after the call. Which line of
+checks.usual(
+    "reshapes its arguments",
+    belief="the caller's ids are free to be reshaped",
+    hint="""Compare `token_ids`, its shape and its numbers, before and after the call. Which line of
     yours changes it instead of making an array of its own?""",
 )
-def reshaping_in_place(token_ids, vocab_size):
-    rows = reference.one_hot(token_ids, vocab_size)
-    token_ids.resize(token_ids.size, refcheck=False)
-    return rows
 
 
 @wrong(
     "ids have one axis, and are compared with the vocabulary along a new one behind it",
     """Your function is made for ids with one axis. Print the shape of `token_ids` here: where does
     your new axis come to stand, and where should it stand for ids of any shape?""",
+    rule="rows",
 )
-@refusing
 def of_one_axis(token_ids, vocab_size):
     return (token_ids[:, None] == np.arange(vocab_size)).astype(np.float64)
 
@@ -303,26 +284,21 @@ def of_one_axis(token_ids, vocab_size):
     "ids have one axis, and each has a row",
     """Your function is made for ids with one axis: what is `len` of two sentences, or of a single
     id?""",
+    rule="rows",
 )
-@refusing
 def filled_row_by_row(token_ids, vocab_size):
     rows = np.zeros((len(token_ids), vocab_size))
     rows[np.arange(len(token_ids)), token_ids] = 1
     return rows
 
 
-@right
-def by_eye(token_ids, vocab_size):
-    if not np.all(np.isin(token_ids, np.arange(vocab_size))):
-        raise ValueError(f"ids must lie in [0, {vocab_size})")
-    return np.eye(vocab_size)[token_ids]
+right(one_hot_with(by_indexing))
 
 
 @right
 def by_loops(token_ids, vocab_size):
     rows = np.zeros((*token_ids.shape, vocab_size))
-    for index in np.ndindex(*token_ids.shape):
-        token = int(token_ids[index])
+    for index, token in np.ndenumerate(token_ids):
         if not 0 <= token < vocab_size:
             raise ValueError(token)
         rows[(*index, token)] = 1
@@ -338,12 +314,3 @@ def by_torch(token_ids, vocab_size):
         return torch.nn.functional.one_hot(token_ids, vocab_size).double()
     except RuntimeError as error:
         raise ValueError(str(error)) from error
-
-
-@right
-def by_scatter(token_ids, vocab_size):
-    if token_ids.size and (token_ids.min() < 0 or token_ids.max() >= vocab_size):
-        raise ValueError("an id lies outside the vocabulary")
-    rows = np.zeros((*token_ids.shape, vocab_size))
-    np.put_along_axis(rows, token_ids[..., np.newaxis], 1.0, axis=-1)
-    return rows
