@@ -78,9 +78,9 @@ def different_numbers(rng, *shape, dtype=np.float64):
     return (sizes * rng.choice([-1, 1], size=shape[-1])).astype(dtype)
 
 
-def thirds(rng, *shape, dtype=np.float64):
+def thirds(rng, *shape):
     """Draw numbers like `different_numbers` of which any narrower dtype loses digits."""
-    return (4 * different_numbers(rng, *shape) - 1 / 3).astype(dtype)
+    return 4 * different_numbers(rng, *shape) - 1 / 3
 
 
 def split_otherwise(wrong):

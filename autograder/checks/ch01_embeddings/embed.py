@@ -33,10 +33,12 @@ def ids_and_table(
     d_model,
     ids_of=ids_with_padding,
     numbers_of=different_numbers,
-    dtype=np.float64,
+    **dtype,
 ):
-    ids = ids_of(rng, *shape, vocab_size=vocab_size)
-    return {"token_ids": ids, "table": numbers_of(rng, vocab_size, d_model, dtype=dtype)}
+    return {
+        "token_ids": ids_of(rng, *shape, vocab_size=vocab_size),
+        "table": numbers_of(rng, vocab_size, d_model, **dtype),
+    }
 
 
 checks = Checks(reference.embed, shortcuts="embedding Embedding embedding_bag EmbeddingBag")
@@ -180,7 +182,7 @@ wrong(
     "embeddings are multiplied by sqrt(d_model)",
     """All numbers are too large by the same factor. The Transformer has such a factor, in a later
     chapter; has a plain look-up one?""",
-    then=lambda vectors: vectors * vectors.dtype.type(vectors.shape[-1] ** 0.5),
+    then=lambda vectors: vectors * vectors.shape[-1] ** 0.5,
 )
 
 
@@ -222,8 +224,8 @@ def by_one_hot(token_ids, table):
 @right
 def by_loops(token_ids, table):
     vectors = np.empty((*token_ids.shape, table.shape[1]), dtype=table.dtype)
-    for index in np.ndindex(*token_ids.shape):
-        vectors[index] = table[token_ids[index]]
+    for index, token in np.ndenumerate(token_ids):
+        vectors[index] = table[token]
     return vectors
 
 

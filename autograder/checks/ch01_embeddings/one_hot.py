@@ -18,9 +18,8 @@ def ids_within(rng, low, high, ids_of):
     return {"token_ids": np.array(ids_of(rng, vocab_size)), "vocab_size": vocab_size}
 
 
-@drawn
-def ids_of_shape(rng, *shape):
-    return ids_within(rng, 7, 16, lambda rng, size: rng.integers(size, size=shape))
+def ids_of_shape(*shape):
+    return ids_within(7, 16, lambda rng, size: rng.integers(size, size=shape))
 
 
 def as_many_ids_as_entries(rng):
@@ -34,7 +33,7 @@ def with_one_outside(rng, *shape, outside):
     """Ask for valid ids with one that is not; among several it is neither the first nor the
     last.
     """
-    asked = ids_of_shape(rng, *shape)
+    asked = ids_of_shape(*shape)(rng)
     ids, number = asked["token_ids"], outside(rng, asked["vocab_size"])
     ids.flat[rng.integers(1, ids.size - 1) if ids.size > 1 else 0] = number
     return asked
