@@ -102,8 +102,8 @@ class Checks:
             rule: which of the family's rules the decorated function is.
             then: a function of the right result.
             changed: rules of the family by name; and arguments of the reference, each with what it
-                is taken for, or with a function of what is given; of a class, those that make it
-                or those of its `forward`.
+                is taken for, or with a function of what is given, which is not asked about None; of
+                a class, those that make it or those of its `forward`.
         """
         if not hint:
             raise self._error(f"the wrong answer {belief!r} has no hint")

@@ -40,8 +40,8 @@ def of_arguments(change):
 def of_argument(**changes):
     """Make wrong answers that change single arguments, by name, and then do it right:
     `of_argument(eps=1e-5)` for one that does not heed its argument, and
-    `of_argument(max_len=lambda max_len: max_len + 1)`. Of a class, arguments that make it, or those
-    of its `forward`.
+    `of_argument(max_len=lambda max_len: max_len + 1)`, which leaves a None as it is. Of a class,
+    arguments that make it, or those of its `forward`.
     """
 
     def make(reference):
@@ -57,8 +57,11 @@ def of_argument(**changes):
             given = signature.bind(*arguments, **named)
             given.apply_defaults()
             for name, change in changes.items():
-                new = change(given.arguments[name]) if callable(change) else change
-                given.arguments[name] = new
+                old = given.arguments[name]
+                if not callable(change):
+                    given.arguments[name] = change
+                elif old is not None:
+                    given.arguments[name] = change(old)
             return right(*given.args, **given.kwargs)
 
         return instead_of(method, wrong, reference)

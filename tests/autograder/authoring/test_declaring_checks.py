@@ -226,6 +226,14 @@ def test_a_class_is_made_with_an_argument_that_is_taken_for_another():
     assert of_argument(factor=3)(Scaled)(2).factor == 3
 
 
+def test_a_change_is_not_asked_about_an_argument_that_is_not_given():
+    query = torch.ones(2, 3)
+    turned_round = of_argument(mask=torch.logical_not)(ch06_masking.masked_attention)
+    assert turned_round(query, query, query)[1].tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    _, weights = turned_round(query, query, query, torch.eye(2).bool())
+    assert weights.tolist() == [[0, 1], [1, 0]]
+
+
 def test_members_of_a_class_may_be_the_rules():
     class InPieces(LayerNorm):
         def shift(self, x):
