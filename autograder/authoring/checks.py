@@ -19,7 +19,7 @@ from functools import cached_property, partial
 
 from autograder.authoring.drawn import draw
 from autograder.authoring.exercise import Case, Exercise, Misconception
-from autograder.authoring.usual import USUAL, of_argument, of_result
+from autograder.authoring.usual import USUAL, instead_of, of_argument, of_result
 from autograder.course import CourseError
 from autograder.shared.laws import LAWS
 from autograder.shared.probes import PROBES, returned
@@ -88,8 +88,9 @@ class Checks:
         self._add(title, inputs, arguments, probe, weight, laws, visible=False)
 
     def wrong(self, belief, hint="", *, rule=None, then=None, **changed):
-        """Declare a wrong answer: a decorator, or called with what a function made, unless it is
-        the right one but for what is `changed`, or for what is done `then`:
+        """Declare a wrong answer: a decorator, of a function or a class, or of a class's `forward`
+        alone; or called with what a function made, unless it is the right one but for what is
+        `changed`, or for what is done `then`:
 
             wrong("the width is 512", "...", d_model=512)
             wrong("steps count from 0", "...", step=lambda step: step + 1)
@@ -113,6 +114,7 @@ class Checks:
         hint = " ".join(hint.split())
 
         def declare(implementation):
+            implementation = self._whole(implementation)
             self.misconceptions.append(Misconception(belief, implementation, hint))
             return implementation
 
@@ -123,7 +125,10 @@ class Checks:
         return declare
 
     def right(self, implementation):
-        """Declare a right answer, written differently from the reference."""
+        """Declare a right answer, written differently from the reference; where that is a class, a
+        function is its `forward`.
+        """
+        implementation = self._whole(implementation)
         self.alternatives.append(implementation)
         return implementation
 
@@ -167,6 +172,12 @@ class Checks:
             inputs = partial(draw, arguments)
         laws = None if laws is None else tuple(map(self._law, laws))
         self.cases[title] = Case(title, inputs, probe, laws, visible, weight)
+
+    def _whole(self, implementation):
+        """Return the class that a function is the `forward` of, where the exercise is a class."""
+        if inspect.isfunction(implementation):
+            return instead_of("forward", implementation, self.reference)
+        return implementation
 
     def _right_but_for(self, changed, then):
         """Make the right answer with rules or arguments changed, and its result changed `then`."""

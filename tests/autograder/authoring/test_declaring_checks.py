@@ -251,6 +251,17 @@ def test_members_of_a_class_may_be_the_rules():
     assert checks.exercise.alternatives[0](2)(x).tolist() == [-1.0, 1.0]
 
 
+def test_a_function_may_be_the_forward_of_a_class():
+    checks = Checks(LayerNorm)
+    wrong = checks.wrong("nothing is done", "Look.")(lambda self, x: x)
+    right = checks.right(lambda self, x: torch.layer_norm(x, (2,), eps=self.eps))
+    whole = checks.right(torch.nn.LayerNorm)
+    x = torch.tensor([1.0, 3.0])
+    assert wrong(2)(x).tolist() == [1.0, 3.0]
+    assert torch.equal(right(2)(x), whole(2)(x))
+    assert checks.exercise.alternatives == (right, whole)
+
+
 def test_a_rule_that_there_is_not_is_told(checks):
     with pytest.raises(CourseError, match="'dim' is neither a rule nor an argument"):
         checks.wrong("another axis", "Look.", dim=0)
