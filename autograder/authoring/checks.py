@@ -15,7 +15,7 @@ one place, in `autograder/checks/chNN_x/<exercise>.py`.
 """
 
 import inspect
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 
 from autograder.authoring.drawn import draw
 from autograder.authoring.exercise import Case, Exercise, Misconception
@@ -25,7 +25,18 @@ from autograder.shared.laws import LAWS
 from autograder.shared.probes import PROBES, returned
 
 
-def subclass(base, **members):
+def subclass(base, made=None, **members):
+    """Make a class like `base` but for some members, and for what `made(self)` changes in a new
+    object.
+    """
+    if made:
+
+        @wraps(base.__init__)
+        def make(self, *arguments, **named):
+            base.__init__(self, *arguments, **named)
+            made(self)
+
+        members["__init__"] = make
     return type(base.__name__, (base,), members)
 
 
@@ -42,7 +53,9 @@ class Checks:
             "softmax Softmax"; a call of one keeps its points and is flagged.
         probe: how the cases observe it that name no other; one of `autograder.shared.probes`.
         family: `family(**rules)` makes answers from rules that can be replaced one by one; without
-            any it makes a right one. Or a right class whose members are the rules.
+            any it makes a right one. Or a right class whose members are the rules; if it is not
+            given, the reference, where that is a class. Such a class has one more rule:
+            `made(self)` changes a new object.
 
     Raises:
         CourseError: here and in all methods, in a sentence that names the file, where something
@@ -53,8 +66,8 @@ class Checks:
         self, reference, *, laws=(), returns=(), shortcuts="", probe=returned, family=None
     ):
         self.reference, self.family, self.rules = reference, family, ()
-        if inspect.isclass(family):
-            self.family, self.rules = partial(subclass, family), dir(family)
+        if inspect.isclass(base := family or reference):
+            self.family, self.rules = partial(subclass, base), ["made", *dir(base)]
         elif family:
             self.rules = list(inspect.signature(family).parameters)
         self.laws = tuple(map(self._law, laws))
@@ -118,10 +131,10 @@ class Checks:
             self.misconceptions.append(Misconception(belief, implementation, hint))
             return implementation
 
+        if rule:
+            return lambda function: declare(self._right_but_for({**changed, rule: function}, then))
         if changed or then:
             return declare(self._right_but_for(changed, then))
-        if rule:
-            return lambda function: declare(self.family(**{rule: function}))
         return declare
 
     def right(self, implementation):

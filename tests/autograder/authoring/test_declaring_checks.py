@@ -262,6 +262,20 @@ def test_a_function_may_be_the_forward_of_a_class():
     assert checks.exercise.alternatives == (right, whole)
 
 
+def test_what_is_changed_in_a_new_module_is_a_rule_of_every_class():
+    checks = Checks(LayerNorm)
+
+    @checks.wrong("a norm of its own", "Look.", rule="made", then=torch.neg)
+    def without_a_bias(self):
+        self.bias = None
+
+    wrong = checks.wrong("always wide", "Look.", d_model=4, forward=lambda self, x: 2 * x)
+    assert not checks.exercise.alternatives
+    assert list(dict(without_a_bias(3).named_parameters())) == ["weight"]
+    assert wrong(2).weight.shape == (4,)
+    assert wrong(2)(torch.ones(1)).tolist() == [2.0]
+
+
 def test_a_rule_that_there_is_not_is_told(checks):
     with pytest.raises(CourseError, match="'dim' is neither a rule nor an argument"):
         checks.wrong("another axis", "Look.", dim=0)
