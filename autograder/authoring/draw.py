@@ -56,25 +56,46 @@ def module_case(rng, reference, constructor, forward, dtype=torch.float32, **par
 
     Args:
         reference: the class that says which weights there are.
-        constructor, forward: arguments by name; those of `forward` may be descriptions.
+        constructor: arguments in order; they may be descriptions.
+        forward: arguments by name; they may be descriptions.
         dtype: of the weights, and so of the module.
         parts: `train`, `method` and `changed`; see `autograder.shared.probes`.
     """
-    names = parameters_of(reference)
-    if list(constructor) != names[: len(constructor)]:
-        raise ValueError(
-            f"the arguments {list(constructor)} are passed in order, and {reference.__name__} takes"
-            f" {names}"
-        )
+    constructor = draw(constructor, rng)
     forward = draw(forward, rng)
     return {
-        "constructor": constructor,
-        "weights": weights(
-            rng, shapes_of_parameters(reference, tuple(constructor.values())), dtype
-        ),
+        "constructor": by_name(reference, constructor),
+        "weights": weights(rng, shapes_of_parameters(reference, constructor), dtype),
         "forward": forward,
         **parts,
     }
+
+
+@drawn
+def changing(rng, case, name, position, change):
+    """Make a case for the probe `moved` of one that `module_case` made: in the second call, the
+    argument `name` holds something else at one position of every sentence.
+
+    Args:
+        case: may be a description.
+        change: `change(rng, tensor)` returns what it holds there instead.
+    """
+    case = draw(case, rng)
+    changed = case["forward"][name].clone()
+    changed[:, position] = change(rng, changed[:, position])
+    return {**case, "changed": {name: changed}}
+
+
+def weights_named(case, *parts):
+    """Return the weights of a case in whose names one of these parts occurs."""
+    return [
+        weight for name, weight in case["weights"].items() if any(part in name for part in parts)
+    ]
+
+
+def by_name(reference, arguments):
+    """Return what a class is called with, by name."""
+    return dict(zip(parameters_of(reference), arguments, strict=False))
 
 
 @cache

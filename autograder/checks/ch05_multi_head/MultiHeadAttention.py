@@ -52,7 +52,7 @@ def attending(
     forward = {"query": query, "key": key, "value": value}
     if mask is not None:
         forward["mask"] = draw.mask(*mask) if isinstance(mask, tuple) else mask
-    constructor = {"d_model": d_model, "num_heads": num_heads}
+    constructor = d_model, num_heads
     return draw.module_case(rng, reference.MultiHeadAttention, constructor, forward, dtype, **parts)
 
 

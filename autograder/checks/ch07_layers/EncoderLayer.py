@@ -39,9 +39,9 @@ def layer_case(
     """Make the inputs of an EncoderLayer; its `mask` may be a description, and without `norm_first`
     its default is meant.
     """
-    constructor = {"d_model": d_model, "num_heads": heads, "d_ff": d_ff}
+    constructor = (d_model, heads, d_ff)
     if norm_first is not None:
-        constructor |= {"dropout": dropout, "norm_first": norm_first}
+        constructor += (dropout, norm_first)
     forward = {"x": (1.5 * float64_normal(rng, batch, seq_len, d_model) + 0.5).round(decimals=3)}
     if mask is not None:
         forward["mask"] = mask

@@ -20,9 +20,7 @@ def float64_normal(rng, *shape):
 @drawn
 def network_case(rng, *shape, d_ff, dtype=torch.float64, dropout=None, **parts):
     """Make the inputs of a FeedForward; without `dropout` its default is meant."""
-    constructor = {"d_model": shape[-1], "d_ff": d_ff} | (
-        {} if dropout is None else {"dropout": dropout}
-    )
+    constructor = (shape[-1], d_ff) if dropout is None else (shape[-1], d_ff, dropout)
     x = draw.normal(rng, *shape, dtype=dtype)
     return draw.module_case(rng, reference.FeedForward, constructor, {"x": x}, dtype, **parts)
 
@@ -65,7 +63,7 @@ shown("a single position", network_case(1, 3, d_ff=5))
 shown("a batch of sentences", network_case(2, 3, 4, d_ff=6), weight=2)
 shown(
     "one position changes, and no other",
-    at_one_position(float64_normal, reference.FeedForward, {"d_model": 4, "d_ff": 6}, (2, 5, 4), 1),
+    at_one_position(float64_normal, reference.FeedForward, (4, 6), (2, 5, 4), 1),
     probe=moved,
 )
 shown("d_ff may equal d_model", network_case(2, 2, 4, d_ff=4))
@@ -87,7 +85,7 @@ hidden("four times as many in between", network_case(2, 3, 2, d_ff=8))
 hidden("four axes", network_case(2, 2, 3, 4, d_ff=5))
 hidden(
     "one position of many changes, and no other",
-    at_one_position(float64_normal, reference.FeedForward, {"d_model": 3, "d_ff": 7}, (2, 7, 3), 4),
+    at_one_position(float64_normal, reference.FeedForward, (3, 7), (2, 7, 3), 4),
     probe=moved,
 )
 hidden("gradients on a batch", network_case(2, 3, 4, d_ff=6), probe=gradients, weight=2)

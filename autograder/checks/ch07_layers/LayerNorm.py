@@ -32,9 +32,9 @@ def norm_case(rng, *shape, dtype=torch.float64, rows=off_centre, new=False, eps=
     """Make the inputs of a LayerNorm on rows of a shape; `new` leaves its gain and bias at ones and
     zeros.
     """
-    constructor = {"d_model": shape[-1]}
+    constructor = (shape[-1],)
     if eps is not None:
-        constructor["eps"] = round(float(rng.uniform(*eps)), 3)
+        constructor += (round(float(rng.uniform(*eps)), 3),)
     x = rows(rng, *shape, dtype=dtype)
     made = draw.module_case(rng, reference.LayerNorm, constructor, {"x": x}, dtype, **parts)
     if new:
@@ -178,7 +178,7 @@ hidden("a batch of numbers that hardly differ", norm_case(2, 3, 6, rows=almost_e
 hidden("equal numbers in a batch", norm_case(2, 3, 5, rows=all_equal))
 hidden(
     "one position changes, and no other",
-    at_one_position(off_centre, reference.LayerNorm, {"d_model": 4}, (2, 5, 4), 2),
+    at_one_position(off_centre, reference.LayerNorm, (4,), (2, 5, 4), 2),
     probe=moved,
 )
 hidden("gradients on a batch", norm_case(2, 3, 5), probe=gradients, weight=2)

@@ -50,12 +50,9 @@ def layer_case(
         masks: "both", "none", or "self" or "memory" alone.
         quiet: beginnings of the names of weights that are made 0.
     """
-    constructor = {
-        **dict(zip(("d_model", "num_heads", "d_ff"), sizes, strict=True)),
-        "dropout": dropout,
-    }
+    constructor = (*sizes, dropout)
     if norm_first:
-        constructor["norm_first"] = True
+        constructor += (True,)
     forward = {
         "x": normal(rng, batch, tgt_len, sizes[0], dtype=dtype),
         "memory": normal(rng, batch, src_len, sizes[0], dtype=dtype),

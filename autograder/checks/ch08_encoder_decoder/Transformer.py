@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.draw import module_case, normal, padded
+from autograder.authoring.draw import by_name, module_case, normal, padded
 from autograder.authoring.drawn import drawn, integer
 from autograder.checks.ch08_encoder_decoder.DecoderLayer import LayerOfOtherParts, layer_with
 from autograder.shared.probes import (
@@ -22,13 +22,6 @@ from solutions import ch08_encoder_decoder as reference
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 from solutions.ch07_layers import EncoderLayer, LayerNorm
-
-SIZES = ("d_model", "num_heads", "num_encoder_layers", "num_decoder_layers", "d_ff")
-
-
-def constructor_of(vocab, sizes, dropout=0.0):
-    vocabularies = {"src_vocab_size": vocab[0], "tgt_vocab_size": vocab[1]}
-    return {**vocabularies, **dict(zip(SIZES, sizes, strict=True)), "dropout": dropout}
 
 
 @drawn
@@ -50,11 +43,11 @@ def model_case(
     Args:
         src_lengths, tgt_lengths: words of each sentence; the longest has no padding.
         vocab: sizes of the two vocabularies, above 4.
-        sizes: the numbers that `SIZES` names.
+        sizes: d_model, num_heads, num_encoder_layers, num_decoder_layers and d_ff.
     """
-    constructor = constructor_of(vocab, sizes, dropout)
+    constructor = (*vocab, *sizes, dropout)
     if pad_id or norm_first:  # in a message, a shorter call reads better
-        constructor |= {"pad_id": pad_id, "norm_first": norm_first}
+        constructor += (pad_id, norm_first)
     src = padded(rng, src_lengths, max(src_lengths), vocab[0], pad_id)
     tgt = padded(rng, tgt_lengths, max(tgt_lengths), vocab[1], pad_id)
     if pad_id != 1:
@@ -117,8 +110,8 @@ def memory_of_padding_changes(rng):
 @drawn
 def a_new_model(rng, norm_first, low=5):
     vocab_size = integer(rng, low, low + 9)
-    made = constructor_of((vocab_size, vocab_size + 2), (4, 2, 1, 2, 3))
-    return {"constructor": {**made, "pad_id": 0, "norm_first": norm_first}}
+    made = vocab_size, vocab_size + 2, 4, 2, 1, 2, 3, 0.0, 0, norm_first
+    return {"constructor": by_name(reference.Transformer, made)}
 
 
 class Pieces(reference.Transformer):

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from autograder.authoring import draw
+from autograder.authoring.drawn import drawn, integer
 from autograder.authoring.exercise import Case, Exercise
 from autograder.authoring.loading import load_exercises
 from autograder.shared.probes import (
@@ -39,21 +40,10 @@ class Scale(nn.Module):
         return self.dropout(x * self.weight)
 
 
-def scale_case(dropout=0.0, dtype=torch.float64, **parts):
-    def inputs(rng):
-        x = draw.normal(rng, 2, 3, 4, dtype=dtype)
-        return draw.module_case(
-            rng, Scale, {"d_model": 4, "dropout": dropout}, {"x": x}, dtype, **parts
-        )
-
-    return inputs
-
-
-def first_change(rng):
-    inputs = scale_case()(rng)
-    x = inputs["forward"]["x"].clone()
-    x[:, 1] += 1
-    return {**inputs, "changed": {"x": x}}
+@drawn
+def scale_case(rng, dropout=0.0, dtype=torch.float64, **parts):
+    x = draw.normal(rng, 2, 3, 4, dtype=dtype)
+    return draw.module_case(rng, Scale, (4, dropout), {"x": x}, dtype, **parts)
 
 
 SCALE = Exercise(
@@ -64,7 +54,11 @@ SCALE = Exercise(
         Case("gradients", scale_case(), probe=gradients),
         Case("x stays", scale_case(), probe=arguments_after),
         Case("views", scale_case(), probe=returned_for_views),
-        Case("only the changed position moves", first_change, probe=moved),
+        Case(
+            "only the changed position moves",
+            draw.changing(scale_case(), "x", 1, lambda rng, x: x + 1),
+            probe=moved,
+        ),
         Case("dropout in train mode", scale_case(dropout=0.25, train=True), probe=extremes),
         Case(
             "a new one",
@@ -287,8 +281,11 @@ def test_draws_are_what_they_say():
     rng = np.random.default_rng(0)
     assert draw.padded(rng, [3, 1], 4).ne(0).sum(1).tolist() == [3, 1]
     assert draw.mask(rng, 50, 7, share=0.0).sum(-1).eq(1).all()
-    with pytest.raises(ValueError, match="passed in order"):
-        draw.module_case(rng, Scale, {"dropout": 0.0}, {})
+    case = draw.module_case(rng, Scale, (integer(3, 4),), {"x": draw.normal(1, 3)})
+    assert case["constructor"] == {"d_model": 3}
+    assert case["forward"]["x"].shape == (1, 3)
+    assert [weight.shape for weight in draw.weights_named(case, "bias", "wei")] == [(3,)]
+    assert draw.weights_named(case, "bias") == []
 
 
 def test_a_reference_whose_modules_are_kept_answers_as_a_new_one_does():
