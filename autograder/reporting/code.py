@@ -1,6 +1,7 @@
 """A cell's code as a syntax tree, and the facts that one walk through it finds; nothing is run."""
 
 import ast
+import contextlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,10 +28,10 @@ def tree_of(source):
     run.
     """
     for text in (lambda: source, lambda: translated(source)):
-        try:
+        with contextlib.suppress(
+            Exception
+        ):  # where its own translation fails, IPython runs nothing
             return ast.parse(text())
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
     return None
 
 

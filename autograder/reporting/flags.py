@@ -17,6 +17,13 @@ KINDS = {
         "Could not be read",
         "Nothing in these was graded. The learner's page says why, and what to do.",
     ),
+    "beyond": (
+        "Could not be looked at",
+        (
+            "Graded like all others. But to look for remarks in their code takes more than it may,"
+            " or fails, so there are none: look yourself."
+        ),
+    ),
     "library": (
         "Uses a library function that the exercise asks to write",
         (
@@ -73,8 +80,8 @@ MOST_REMARKS = 12  # a notebook; the first ones tell enough
 STOPPED = re.compile(r"ended the Python process|did not finish within \d+ s|had used up its \d+ s")
 
 
-def flags_of(stem, notebook, shortcuts):
-    """Return what there is to remark about one graded notebook by itself.
+def flags_of_notebook(stem, notebook, shortcuts):
+    """Return what there is to remark about the cells of one graded notebook by itself.
 
     Args:
         stem: the chapter.
@@ -84,11 +91,7 @@ def flags_of(stem, notebook, shortcuts):
     Returns:
         list[Flag]: in the order of the notebook, at most `MOST_REMARKS` about its code.
     """
-    record = notebook["metadata"]["autograder"]
-    found = flags_of_record(record)
-    if record.get("problem"):
-        return found
-    found += flags_of_stopped_cells(notebook)
+    found = flags_of_stopped_cells(notebook)
     cells = own_cells(notebook)
     given = {}
     for source in given_cells(notebook):

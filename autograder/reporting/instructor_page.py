@@ -25,6 +25,7 @@ MOST_LISTED = 300
 MOST_BELIEFS, MOST_CASES, MOST_EXAMPLES = 6, 5, 3
 SHORT = {  # kind of remark -> its word in the table
     "unreadable": "not read",
+    "beyond": "not looked at",
     "library": "library",
     "looks": "looks",
     "same": "same",

@@ -118,12 +118,19 @@ class Normal:
             self.write(value)
         else:
             named = field in ("name", "arg") and isinstance(value, str)
-            self.words.append(self.name_of(value) if named else repr(value))
+            self.words.append(self.name_of(value) if named else literal(value))
 
     def name_of(self, name):
         return (
             f"_{self.numbers.setdefault(name, len(self.numbers))}" if name in self.chosen else name
         )
+
+
+def literal(value):
+    """Write a constant down; Python writes whole numbers of thousands of digits in hexadecimal
+    alone.
+    """
+    return hex(value) if type(value) is int else repr(value)
 
 
 def chosen_in(tree):

@@ -13,12 +13,14 @@ from urllib.parse import quote
 from autograder.authoring.loading import load_exercises
 from autograder.authoring.released import solutions_in, stubs
 from autograder.course import AUTOGRADED, FEEDBACK
+from autograder.reporting.apart import Apart, NotRead
 from autograder.reporting.csv_files import canvas_csv, moodle_csv, scores_csv
-from autograder.reporting.flags import flags_of
+from autograder.reporting.flags import flags_of_notebook, flags_of_record
 from autograder.reporting.instructor_page import report_page
 from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of
 from autograder.reporting.reader import Flag
 from autograder.reporting.record import outcomes_of
+from autograder.shared.wire import unmasked
 from autograder.whole_files import write_whole
 
 
@@ -76,15 +78,14 @@ class Result:
         return sum(flag.kind != "unsandboxed" for flag in self.flags)
 
 
-def result_of(learner, stem, notebook, shortcuts):
+def result_of(learner, notebook, reading):
     """Reduce a graded notebook to what a report needs.
 
     Args:
-        shortcuts: exercise -> names of library functions that do what it asks to write.
+        reading: what there is to say about the learner's code, a Reading.
     """
     record = notebook["metadata"]["autograder"]
-    unread, outcomes = bool(record.get("problem")), outcomes_of(record)
-    prints = {} if unread else prints_of(stem, notebook)
+    outcomes = outcomes_of(record)
     return Result(
         learner=learner,
         scores={name: each.score for name, each in outcomes.items()},
@@ -93,14 +94,39 @@ def result_of(learner, stem, notebook, shortcuts):
         sandbox=str(record.get("sandbox", "")),
         file=str(record.get("notebook", "")),
         graded=str(record.get("graded", "")),
-        unread=unread,
+        unread=bool(record.get("problem")),
         beliefs={name: found for name, each in outcomes.items() if (found := beliefs_in(each))},
         missed={name: missed_in(each) for name, each in outcomes.items() if answers(each)},
-        untouched=set() if unread else untouched_in(stem, notebook),
-        prints=prints,
-        flags=[*flags_of(stem, notebook, shortcuts), *flags_of_reference(stem, prints)],
+        untouched=reading.untouched,
+        prints=reading.prints,
+        flags=[*flags_of_record(record), *reading.flags],
         known_as=str(record.get("known_as", "")),
     )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What there is to say about the code in a graded notebook; see Result."""
+
+    untouched: set = field(default_factory=set)
+    prints: dict = field(default_factory=dict)
+    flags: tuple[Flag, ...] = ()
+
+
+def read_code(stem, notebook, shortcuts):
+    """Read the code in a graded notebook. It may be anything: call this apart.
+
+    Args:
+        shortcuts: exercise -> names of library functions that do what it asks to write.
+
+    Returns:
+        Reading.
+    """
+    if notebook["metadata"]["autograder"].get("problem"):
+        return Reading()
+    prints = prints_of(stem, notebook)
+    flags = (*flags_of_notebook(stem, notebook, shortcuts), *flags_of_reference(stem, prints))
+    return Reading(untouched_in(stem, notebook), prints, flags)
 
 
 def beliefs_in(outcome):
@@ -133,7 +159,14 @@ def results_of(stem, graded):
         graded: iterable of (learner, notebook).
     """
     shortcuts = {name: exercise.shortcuts for name, exercise in load_exercises(stem).items()}
-    results = [result_of(learner, stem, notebook, shortcuts) for learner, notebook in graded]
+    results = []
+    with Apart(read_code) as read_apart:
+        for learner, notebook in graded:
+            try:
+                reading = read_apart(stem, notebook, shortcuts)
+            except NotRead as error:
+                reading = Reading(flags=(Flag("beyond", unmasked(str(error))),))
+            results.append(result_of(learner, notebook, reading))
     more = flags_of_class(
         stem,
         prints={each.learner: each.prints for each in results},

@@ -2,6 +2,7 @@
 points. See `tests/attacks`.
 """
 
+import csv
 import json
 import os
 import random
@@ -18,6 +19,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.course import ROOT
+from autograder.reporting.record import read_graded
+from autograder.reporting.results import write_report
 from tests.attacks import attacks, honest, points_of
 from tests.conftest import hand_in, solved_notebook
 
@@ -122,7 +125,8 @@ class Class:
 
     def fingerprints(self):
         """Return what each file outside of the places that grading writes to holds."""
-        written = ("autograded", "feedback", "gradebook.db", "seed.key", "sittings", "__pycache__")
+        written = ("autograded", "feedback", "gradebook.db", "seed.key", "sittings", "reports")
+        written += ("__pycache__",)
         paths = [
             path for path in sorted(self.folder.rglob("*")) if not set(written) & set(path.parts)
         ]
@@ -148,13 +152,23 @@ class Class:
         self.graded = [self.run("autograde", stem, *options) for stem in self.stems]
         self.seconds = time.monotonic() - started
         self.left = [pid for pid in psutil.pids() if sees(pid, self.course)]
-        self.reported = [self.run("generate_feedback", stem) for stem in self.stems]
+        self.returned = [self.run("generate_feedback", stem) for stem in self.stems]
+        started = time.monotonic()
+        self.reported = {stem: self.report(stem) for stem in self.stems}
+        self.seconds_of_reports = time.monotonic() - started
         with Gradebook(f"sqlite:///{self.course / 'autograder' / 'gradebook.db'}") as gradebook:
             self.scores = {
                 (stem, each.student.id): each.score
                 for stem in self.stems
                 for each in gradebook.assignment_submissions(stem)
             }
+
+    def report(self, stem):
+        """Write the instructor's report on a chapter; return the total of each learner in it."""
+        graded = read_graded(stem, self.course / "autograder" / "autograded")
+        _, table, *_ = write_report(stem, graded, self.folder / "reports")
+        with open(table, encoding="utf-8-sig", newline="") as file:
+            return [float(row["total"]) for row in csv.DictReader(file)]
 
     def score(self, name):
         return self.scores.get((ALL[name].stem, self.learners[name]))
@@ -252,8 +266,16 @@ def test_those_graded_seldom_are_there():
 
 
 def test_the_run_goes_to_its_end(graded):
-    for run in (*graded.graded, *graded.reported):
+    for run in (*graded.graded, *graded.returned):
         assert run.returncode == 0, run.stderr[-3000:]
+
+
+def test_the_report_has_everybodys_score(graded):
+    for stem in graded.stems:
+        scores = [score for (each, _), score in graded.scores.items() if each == stem]
+        assert sorted(graded.reported[stem]) == pytest.approx(sorted(scores))
+    print(f"reports in {graded.seconds_of_reports:.0f} s")
+    assert graded.seconds_of_reports < 30 + len(graded.names)
 
 
 def test_everybody_elses_score_is_what_it_was(graded):

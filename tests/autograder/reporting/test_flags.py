@@ -12,7 +12,7 @@ from autograder.authoring.loading import load_exercises
 from autograder.authoring.release import solution_sources
 from autograder.course import chapters
 from autograder.grading.submission import Submission, rebuild
-from autograder.reporting.flags import KINDS, flags_of
+from autograder.reporting.flags import KINDS, flags_of_notebook, flags_of_record
 from autograder.reporting.likeness import (
     SAME_SIZE,
     flags_of_class,
@@ -304,14 +304,14 @@ def test_what_the_record_tells_is_flagged():
         },
         {**stopped, "message": "softmax was not tried again"},
     ]
-    found = {flag.kind: flag.text for flag in flags_of(STEM, notebook, {})}
+    found = {flag.kind: flag.text for flag in flags_of_record(notebook.metadata["autograder"])}
     assert found == {
         "handed in": "handed in as a\\u202eb.ipynb",
         "unsandboxed": "ran without a sandbox",
         "stopped": "did not finish within 3 s",
     }
     unread = graded([], problem="it is empty (0 bytes)")
-    assert [flag.kind for flag in flags_of(STEM, unread, {})] == ["unreadable"]
+    assert [flag.kind for flag in flags_of_record(unread.metadata["autograder"])] == ["unreadable"]
     assert set(found) | {"unreadable"} <= set(KINDS)
 
 
@@ -322,7 +322,7 @@ def test_an_added_cell_that_ended_python_is_flagged():
         {"output_type": "stream", "name": "stdout", "text": "hello\nended the Python process"}
     ]
     assert "an added cell ended the Python process" in [
-        flag.text for flag in flags_of(STEM, notebook, {})
+        flag.text for flag in flags_of_notebook(STEM, notebook, {})
     ]
 
 

@@ -328,6 +328,39 @@ def test_who_came_in_a_platforms_zip_is_known_by_its_number():
     ]
 
 
+# --- code that nobody can read
+# -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "remarks"),
+    [
+        ("import gc\nlarge = 0x" + "f" * 5_000, ["looks"]),
+        ("import gc\nlarge = [0b" + "1" * 50_000 + ", -0o" + "7" * 9_000 + "]", ["looks"]),
+        ("if 0:\n" + "    %x\n" * 600, []),  # IPython gives up on it too: it never runs
+        ('import gc\nx = %"""', []),
+        ("a = [0]\n" * 20_000 + "!y\n" * 450, ["beyond"]),
+        ("x = " + "-" * 100_000 + "1", []),
+        ("x = " + "(" * 5_000 + ")" * 5_000, []),
+        ("x" + ".x" * 60_000, []),
+        ("x = 1" + " + 1" * 50_000, []),
+        ("if x:\n" + "".join(" " * n + "if x:\n" for n in range(1, 99)) + " " * 99 + "x", []),
+        ("\x00import gc", ["characters"]),
+        ("\f" * 199_999, []),
+        ("'" + "\u202e" * 199_000 + "'", ["characters"]),
+    ],
+    ids=range(13),  # they are no names for tests
+)
+def test_code_that_is_hard_to_read_is_one_learners_remark(source, remarks):
+    hard = notebook_of_learner(cells=[("softmax", source), (None, source)])
+    easy = notebook_of_learner(cells=[(None, "import gc")])
+    results = results_of(STEM, [("ada", easy), ("bruno", hard), ("chiara", easy)])
+    found = [sorted({flag.kind for flag in each.flags} - {"same"}) for each in results]
+    assert [found[0], found[2]] == [["looks"], ["looks"]]
+    assert found[1] in (remarks, ["beyond"])  # a slow machine gives up on some
+    assert [each.total for each in results] == [10, 10, 10]
+
+
 # --- from and to the disk
 # ------------------------------------------------------------------------------------------------
 
