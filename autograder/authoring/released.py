@@ -8,7 +8,7 @@ from functools import cache
 
 import nbformat
 
-from autograder.course import notebook_of
+from autograder.course import chapters, notebook_of
 
 MISSING = "# This cell was missing from the notebook that was handed in."
 ADDED = "extra-"  # begins the ids of the cells that a learner added; the release has none of these
@@ -68,6 +68,12 @@ def solutions_in(notebook):
 def grade_ids(stem):
     """Return the ids of the released notebook's statements, solutions and checks."""
     return {about(cell)["grade_id"] for cell in released(stem).cells if about(cell)}
+
+
+@cache
+def ids_by_chapter():
+    """Return the same of each chapter that has been released, dict[str, set[str]]."""
+    return {stem: grade_ids(stem) for stem in chapters() if notebook_of(stem).exists()}
 
 
 @cache

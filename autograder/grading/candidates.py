@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from autograder.authoring.released import grade_ids
 from autograder.course import CourseError, chapters
 from autograder.grading.submission import (
     Submission,
-    code_cells,
+    chapter_told_by,
     submission_of,
 )
 from autograder.shared.wire import printable
@@ -24,6 +23,9 @@ COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|\(before [\d, -]+\)|", re.IGNORECA
 CANVAS = re.compile(r"(?P<learner>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
 # Bytes: nbgrader's gradebook holds no more characters, and a folder's name 255 bytes.
 LONGEST_NAME = 128
+MOST_NAMED = 10  # files in one remark
+EARLIER = "an earlier file was handed in, too"
+TELLS_NOTHING = "another file was handed in, too, and does not tell its chapter"
 
 
 @dataclass(frozen=True)
@@ -60,57 +62,95 @@ class Candidate:
     changed: datetime | None = None
 
 
-def from_candidates(candidates, stem):
-    """Return one submission for each learner and chapter; of several files the newest counts, and
-    the others are noted.
+@dataclass(frozen=True)
+class Told:
+    """What a candidate's place, name and cells tell.
 
     Args:
-        stem: the chapter, or None: then a file that does not tell is taken for one to the chapter
-            of most others.
+        learner: who handed it in.
+        stem: the chapter, or None. The cells decide where they tell one; in `<learner>/<chapter>/`
+            the folder does, which is where somebody chose to hand it in.
+        by_path: the chapter that place or name tells, or None.
+    """
+
+    learner: str
+    stem: str | None
+    by_path: str | None
+
+    def owner(self, guess):
+        """Return whose submission it is and to which chapter, if it is `guess` where nothing
+        tells.
+        """
+        return named(self.learner), self.stem or guess
+
+
+def from_candidates(candidates, stem, remark):
+    """Return one submission for each learner and chapter. Of several files the newest counts, if
+    there is one, of those that tell their chapter; the others are noted.
+
+    Args:
+        stem: the chapter, or None for all: then a file that does not tell is taken for one to the
+            chapter of most others.
+        remark: called with a sentence about files that are of another chapter than they seemed.
 
     Raises:
         CourseError: if no file tells its chapter, or files of several folders tell the same
             learner.
     """
     arranged = in_folders_of_learners([candidate.path for candidate in candidates], chapters())
-    owners = owners_of(candidates, arranged, stem)
-    newest, earlier = {}, {}
-    for candidate in sorted(owners, key=age):
-        learner, its_stem = owners[candidate]
-        owner = named(learner), its_stem
-        if owner in newest:
+    told = told_of(candidates, arranged, stem)
+    guess = stem or usual_chapter([each.stem for each in told.values()])
+    if stem:
+        remark_on_others(told, stem, remark)
+        told = {key: each for key, each in told.items() if each.stem in (None, stem)}
+    newest, notes = {}, {}
+    for candidate in sorted(told, key=lambda each: (bool(told[each].stem), *age(each))):
+        learner, owner = told[candidate].learner, told[candidate].owner(guess)
+        if before := newest.get(owner):
             if candidate.path not in arranged:
-                require_one_folder(learner, newest[owner].path, candidate.path)
-            earlier.setdefault(owner, []).append(newest[owner].path.name)
+                require_one_folder(learner, before.path, candidate.path)
+            what = EARLIER if told[before].stem or not told[candidate].stem else TELLS_NOTHING
+            notes.setdefault(owner, []).append(printable(f"{what}: {before.path.name}"))
         newest[owner] = candidate
     return [
-        HandedIn(*owner, reader_of(candidate, earlier.get(owner, ())), candidate.changed)
+        HandedIn(*owner, reader_of(candidate, owner[1], notes.get(owner, ())), candidate.changed)
         for owner, candidate in newest.items()
     ]
 
 
-def owners_of(candidates, arranged, stem):
-    """Return (learner, chapter) of each candidate that is somebody's submission to a chapter.
+def told_of(candidates, arranged, stem):
+    """Return what is Told of each candidate that is somebody's.
 
     Args:
         arranged: what `in_folders_of_learners` tells.
-        stem: the chapter, or None for any.
-
-    Raises:
-        CourseError: if no file tells its chapter.
+        stem: the chapter that was asked for, or None.
     """
-    stems, owners = chapters(), {}
+    stems, told = chapters(), {}
     for candidate in candidates:
         owner = arranged.get(candidate.path, learner_and_chapter(candidate.path, stems))
-        if owner and (stem is None or owner[1] in (None, stem)):
-            owners[candidate] = owner
-    if stem is None:
-        owners = {
-            candidate: (learner, its_stem or chapter_by_cells(candidate, stems))
-            for candidate, (learner, its_stem) in owners.items()
-        }
-        stem = usual_chapter([its_stem for _, its_stem in owners.values()])
-    return {each: (learner, its_stem or stem) for each, (learner, its_stem) in owners.items()}
+        if not owner:
+            continue
+        learner, by_path = owner
+        by_cells = (
+            None if candidate.path in arranged else chapter_by_cells(candidate, by_path or stem)
+        )
+        told[candidate] = Told(learner, by_cells or by_path, by_path)
+    return told
+
+
+def remark_on_others(told, stem, remark):
+    """Say which files are passed over although their paths do not say why."""
+    others = [
+        f"{candidate.path} ({each.stem})"
+        for candidate, each in told.items()
+        if each.stem not in (None, stem) and each.by_path in (None, stem)
+    ]
+    if others:
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        remark(
+            f"not graded, because they hold the exercises of other chapters than {stem}:"
+            f" {printable(', '.join(others[:MOST_NAMED]))}{more}"
+        )
 
 
 def age(candidate):
@@ -182,15 +222,12 @@ def by_platform(path):
     return next(((platform, match) for platform, match in matches if match), (None, None))
 
 
-def chapter_by_cells(candidate, stems):
+def chapter_by_cells(candidate, likely):
     """Tell the chapter of a notebook by the exercises in it, or None."""
     try:
-        ids = {grade_id for grade_id, _ in code_cells(candidate.read_bytes())}
-    except (OSError, ValueError, RecursionError):
+        return chapter_told_by(candidate.read_bytes(), likely)
+    except (OSError, ValueError):
         return None
-    shared = {stem: len(ids & grade_ids(stem)) for stem in stems}
-    best = max(shared, key=shared.get)
-    return best if shared[best] else None
 
 
 def usual_chapter(stems):
@@ -210,20 +247,22 @@ def usual_chapter(stems):
     return known.most_common(1)[0][0] if known else None
 
 
-def reader_of(candidate, others):
-    """Return the function that reads a candidate."""
-    notes = tuple(printable(f"an earlier file was handed in, too: {name}") for name in others)
+def reader_of(candidate, stem, notes):
+    """Return the function that reads a candidate.
+
+    Args:
+        notes: remarks for the instructor on the learner's other files.
+    """
     platform, match = by_platform(candidate.path)
-    if platform == "canvas" and match["late"]:
-        notes += ("handed in late, says Canvas",)
+    late = ("handed in late, says Canvas",) if platform == "canvas" and match["late"] else ()
     known_as = f"{platform} {match['id']}" if platform else ""
 
     def read():
         try:
-            submission = submission_of(candidate.path.name, candidate.read_bytes())
+            submission = submission_of(candidate.path.name, candidate.read_bytes(), stem)
         except (OSError, ValueError) as error:
             submission = Submission.unreadable(str(error))
-        return replace(submission, notes=submission.notes + notes, known_as=known_as)
+        return replace(submission, notes=(*submission.notes, *notes, *late), known_as=known_as)
 
     return read
 

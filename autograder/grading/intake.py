@@ -26,13 +26,15 @@ MOST_MEMBERS = 200_000  # files in a zip
 LINKED = "the folder that was handed in is a link to another one; hand in a folder of your own"
 
 
-def find_submissions(place, stem=None):
+def find_submissions(place, stem=None, remark=lambda text: None):
     """Find the submissions in a folder or a zip.
 
     Args:
         place: `<learner>/<chapter>/<chapter>.ipynb` as nbgrader has it, `<learner>.ipynb`, or a zip
             with either, or with the names that Canvas and Moodle give.
-        stem: the chapter; where it is not given, each file's path or cells tell.
+        stem: the chapter to grade; None for all. Of which one a file is, its cells tell, or else
+            its path; in `<learner>/<chapter>/` the folder does.
+        remark: called with a sentence about files that are passed over.
 
     Returns:
         list[HandedIn], sorted by chapter and learner, one for each pair of them.
@@ -42,9 +44,9 @@ def find_submissions(place, stem=None):
     """
     place = Path(place)
     if place.is_dir():
-        found = in_nbgrader_folders(place, stem) or in_flat_folder(place, stem)
+        found = in_nbgrader_folders(place, stem) or in_flat_folder(place, stem, remark)
     elif zipfile.is_zipfile(place):
-        found = in_zip(place, stem)
+        found = in_zip(place, stem, remark)
     elif place.exists():
         raise CourseError(f"{place} is neither a folder nor a zip of notebooks")
     else:
@@ -118,7 +120,7 @@ def timestamp_in(folder, remark=lambda text: None):
         return None
 
 
-def in_flat_folder(place, stem):
+def in_flat_folder(place, stem, remark):
     """Return the notebooks of a folder, each named by its learner."""
     files = [
         path for path in sorted(place.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts
@@ -131,10 +133,10 @@ def in_flat_folder(place, stem):
                 PurePosixPath(path.relative_to(place)), lambda path=path: read_bytes(path), changed
             )
         )
-    return from_candidates(candidates, stem)
+    return from_candidates(candidates, stem, remark)
 
 
-def in_zip(place, stem):
+def in_zip(place, stem, remark):
     """Return the notebooks of a zip, in any of the three arrangements."""
     try:
         archive = zipfile.ZipFile(place)
@@ -157,7 +159,7 @@ def in_zip(place, stem):
         candidates.append(
             Candidate(path, lambda member=member: read_member(archive, member), when(member))
         )
-    return from_candidates(candidates, stem)
+    return from_candidates(candidates, stem, remark)
 
 
 def when(member):

@@ -56,6 +56,7 @@ def grade_class(
     limits=None,
     unsandboxed=False,
     show=None,
+    remark=lambda text: None,
 ):
     """Grade the submissions in a folder or zip; those that have been graded already are left as
     they are.
@@ -67,6 +68,7 @@ def grade_class(
         workers: processes on this machine; as many as it has cores, unless something else is said.
         scheduler: address of a dask.distributed scheduler, whose workers grade instead.
         show: called as show(stem, done, of, learner) after each submission.
+        remark: called with a sentence about files that are passed over.
 
     Returns:
         dict[str, Tally] by chapter.
@@ -75,7 +77,7 @@ def grade_class(
         CourseError: if nothing can be graded here; the message says what to do.
     """
     places = places or Places()
-    found = find_submissions(place, stem)
+    found = find_submissions(place, stem, remark)
     tallies = {}
     with only_writer(places.folder):
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):

@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell
 
-from autograder.authoring.released import ADDED, MISSING, is_solution, released
+from autograder.authoring.released import ADDED, MISSING, ids_by_chapter, is_solution, released
 from autograder.shared.wire import printable
 
 LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
@@ -26,6 +27,7 @@ MOST_PARTS = (
 )
 LARGEST_SOURCE = 200_000  # characters in one cell
 MOST_CELLS = 1_000
+GRADE_ID = re.compile(rb'"grade_id"\s*:\s*"(\w+)"')
 
 
 @dataclass(frozen=True)
@@ -54,28 +56,64 @@ class Submission:
 
 
 def read_submission(path):
-    """Read a notebook that was handed in. Never raises: what is wrong with it stands in
-    `problem`.
+    """Read the notebook that was handed in as `<chapter>.ipynb`. Never raises: what is wrong with
+    it is in `problem`.
     """
-    path, notes = find_notebook(Path(path))
+    stem, (path, notes) = Path(path).stem, find_notebook(Path(path))
     try:
         content = read_bytes(path)
     except (OSError, ValueError) as error:
         return Submission.unreadable(str(error), notes)
-    return submission_of(path.name, content, notes)
+    return submission_of(path.name, content, stem, notes)
 
 
-def submission_of(name, content, notes=()):
-    """Read the bytes of a file that was handed in under some name. Never raises, either."""
+def submission_of(name, content, stem=None, notes=()):
+    """Read the bytes of a file that was handed in under some name. Never raises, either.
+
+    Args:
+        stem: the chapter to which it was handed in; None for the one that its cells tell.
+    """
     sha256 = hashlib.sha256(content).hexdigest()
     try:
-        return Submission(sha256, list(code_cells(content)), notes=notes)
+        cells = list(code_cells(content))
     except (ValueError, RecursionError) as error:
         problem = (
             f"{printable(name)} is not a notebook: {why_unreadable(error)}; "
             "take a fresh copy, move your functions into it, and hand that in"
         )
         return Submission(sha256, problem=problem, notes=notes)
+    other = chapter_told_by(content)
+    if stem and other and stem not in parts_of_chapters(content):
+        problem = (
+            f"{printable(name)} holds the exercises of {other}, but it was handed in as {stem};"
+            f" hand in your notebook of {stem}"
+        )
+        return Submission(sha256, problem=problem, notes=notes)
+    return Submission(sha256, cells, notes=notes)
+
+
+def chapter_told_by(content, likely=None):
+    """Return the chapter whose released cells a notebook has, or None where it has none's. Of
+    several it is the one of which it has the largest part.
+
+    Args:
+        content: the notebook's bytes.
+        likely: the chapter that it is of where it has as much of another one.
+    """
+    parts = parts_of_chapters(content)
+    return max(parts, key=lambda stem: (parts[stem], stem == likely), default=None)
+
+
+def parts_of_chapters(content):
+    """Return which part of each chapter's released cells a notebook has, where it has any,
+    dict[str, float].
+
+    The cells' ids are looked for in the bytes, so that a damaged notebook tells its chapter too.
+    """
+    found = {grade_id.decode() for grade_id in GRADE_ID.findall(content)}
+    return {
+        stem: len(ids & found) / len(ids) for stem, ids in ids_by_chapter().items() if ids & found
+    }
 
 
 def find_notebook(path):

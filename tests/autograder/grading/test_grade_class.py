@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from concurrent.futures import Future
 from pathlib import Path
@@ -602,3 +603,23 @@ def test_a_key_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "seed.key").write_text(text)
     with pytest.raises(CourseError, match="holds no key"):
         seed_key(tmp_path / "seed.key")
+
+
+def test_a_learners_two_chapters_in_one_zip_are_graded_each_by_itself(sandbox, tmp_path):
+    members = {
+        f"lovelaceada_101_900{number}_homework.ipynb": nbformat.writes(solved_notebook(stem))
+        for number, stem in enumerate((STEM, "ch05_multi_head"))
+    }
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    ran = subprocess.run(
+        command(tmp_path / "all.zip", "--chapter", STEM, "--into", tmp_path),
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert "lovelaceada_101_9001_homework.ipynb (ch05_multi_head)" in ran.stderr
+    assert sum(scores_in(url_of(tmp_path)).values()) == 10

@@ -2,6 +2,7 @@
 file's own affair.
 """
 
+import json
 import os
 import zipfile
 
@@ -256,10 +257,10 @@ def test_a_zip_with_damaged_names_is_one_sentence(tmp_path):
 
 
 def test_no_file_is_called_into_another_learners_place(tmp_path):
-    """What a learner calls a file stands behind what the platform, or the folder, says."""
+    """What the platform, or the folder, says comes before what a learner calls a file."""
     forged = "Bruno_102_assignsubmission_file_x.ipynb"
     members = {
-        f"Ada_101_assignsubmission_file_/{forged}": ELSE,
+        f"Ada_101_assignsubmission_file_/{forged}": "{",
         "Bruno_102_assignsubmission_file_/x.ipynb": RIGHT,
     }
     found = find_submissions(zipped(tmp_path / "all.zip", members), STEM)
@@ -282,3 +283,116 @@ def test_no_file_is_called_into_another_learners_place(tmp_path):
         ("bruno", True),
         ("carla", False),
     ]
+
+
+TWO_CHAPTERS = {
+    "lovelaceada_101_9001_homework.ipynb": RIGHT,
+    "lovelaceada_101_9002_homework-1.ipynb": ELSE,
+    "ricci_102_9003_ch04_attention.ipynb": ELSE,  # under a wrong name
+    "ricci_102_9004_ch01_embeddings.ipynb": RIGHT,
+}
+
+
+@pytest.mark.parametrize("stem", [None, STEM, OTHER])
+@pytest.mark.parametrize("as_zip", [True, False])
+def test_the_cells_tell_the_chapter_whatever_is_asked_for(tmp_path, stem, as_zip):
+    place = tmp_path / "all.zip"
+    if as_zip:
+        zipped(place, TWO_CHAPTERS)
+    else:
+        place = tmp_path / "all"
+        place.mkdir()
+        for name, content in TWO_CHAPTERS.items():
+            (place / name).write_text(content)
+    found = find_submissions(place, stem)
+    asked = [stem] if stem else [OTHER, STEM]
+    assert [(each.stem, each.learner) for each in found] == [
+        (chapter, learner) for chapter in asked for learner in ("lovelaceada_101", "ricci_102")
+    ]
+    for each in found:
+        has = {name for name, _ in each.read().cells}
+        assert ("softmax" in has, "one_hot" in has) == (each.stem == STEM, each.stem == OTHER)
+        assert not each.read().notes
+
+
+def test_a_notebook_of_two_chapters_is_of_the_one_that_was_meant(tmp_path):
+    both = json.loads(RIGHT)
+    both["cells"] += json.loads(ELSE)["cells"]
+    members = {f"ada_{OTHER}.ipynb": json.dumps(both), "bruno.ipynb": json.dumps(both)}
+    path = zipped(tmp_path / "all.zip", members)
+    assert [(each.learner, each.stem) for each in find_submissions(path, STEM)] == [("bruno", STEM)]
+    assert ("ada", OTHER) in [(each.learner, each.stem) for each in find_submissions(path)]
+
+
+def test_cells_copied_from_another_chapter_do_not_make_a_notebook_that_chapters(tmp_path):
+    notebook, other = (json.loads(each) for each in (RIGHT, ELSE))
+    notebook["cells"] = notebook["cells"][:-2] + other["cells"][:-4]
+    [found] = find_submissions(zipped(tmp_path / "all.zip", {"ada.ipynb": json.dumps(notebook)}))
+    assert found.stem == STEM
+
+
+def test_a_file_that_tells_no_chapter_does_not_take_the_place_of_one_that_does(tmp_path):
+    members = {
+        "ada_101_9001_homework.ipynb": RIGHT,
+        "ada_101_9002_homework-1.ipynb": "{",
+        "bruno_102_9003_homework.ipynb": "{",
+    }
+    path = zipped(tmp_path / "all.zip", members)
+    for stem in (None, STEM):
+        ada, bruno = find_submissions(path, stem)
+        assert ada.read().problem is None
+        assert ada.read().notes == (
+            "another file was handed in, too, and does not tell its chapter:"
+            " ada_101_9002_homework-1.ipynb",
+        )
+        assert "is not a notebook" in bruno.read().problem
+
+
+def test_a_damaged_notebook_tells_its_chapter_too(tmp_path):
+    members = {"ada_101_9001_a.ipynb": RIGHT, "ada_101_9002_b.ipynb": ELSE[:-300]}
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert [(each.stem, bool(each.read().problem)) for each in found] == [
+        (OTHER, True),
+        (STEM, False),
+    ]
+
+
+@pytest.mark.parametrize("as_zip", [True, False])
+def test_a_notebook_in_another_chapters_folder_is_refused_by_name(tmp_path, as_zip):
+    """nbgrader's exchange put it there; what was handed in as one chapter's is graded as no
+    other's.
+    """
+    if as_zip:
+        place = zipped(tmp_path / "all.zip", {f"all/ada/{STEM}/{STEM}.ipynb": ELSE})
+    else:
+        hand_in(tmp_path, "ada", STEM, ELSE)
+        place = tmp_path / "submitted"
+    for stem in (None, STEM):
+        [found] = find_submissions(place, stem)
+        assert found.stem == STEM
+        assert found.read().problem == (
+            "ch04_attention.ipynb holds the exercises of ch01_embeddings, but it was handed in as"
+            " ch04_attention; hand in your notebook of ch04_attention"
+        )
+
+
+def test_what_is_passed_over_because_of_its_cells_is_said(tmp_path):
+    members = {
+        "ada.ipynb": RIGHT,
+        "bruno.ipynb": ELSE,
+        f"chiara_{STEM}.ipynb": ELSE,
+        f"dora_{OTHER}.ipynb": ELSE,
+    }
+    remarks = []
+    find_submissions(zipped(tmp_path / "all.zip", members), STEM, remarks.append)
+    assert remarks == [
+        "not graded, because they hold the exercises of other chapters than ch04_attention:"
+        " bruno.ipynb (ch01_embeddings), chiara_ch04_attention.ipynb (ch01_embeddings)"
+    ]
+
+
+def test_in_a_chapters_folder_a_few_cells_of_it_are_enough(tmp_path):
+    notebook, other = (json.loads(each) for each in (RIGHT, ELSE))
+    notebook["cells"] = notebook["cells"][:6] + other["cells"]
+    hand_in(tmp_path, "ada", STEM, json.dumps(notebook))
+    assert find_submissions(tmp_path / "submitted")[0].read().problem is None
