@@ -39,6 +39,8 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+c.ExportApp.plugin_class = "autograder.grading.nbgrader_plugin.ScoresAsCsv"
+
 # For feedback alone: formgrader has templates of its own.
 c.GenerateFeedback.HTMLExporter.template_name = "course_feedback"
 c.GenerateFeedback.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates")]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nbconvert.exporters import NotebookExporter
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Float
 
@@ -15,6 +16,12 @@ from autograder.grading.grade import Limits, grade_notebook
 from autograder.grading.gradebook import register_release
 from autograder.grading.intake import from_folder, timestamp_in
 from autograder.grading.submission import rebuild
+from autograder.reporting.csv_files import written
+from autograder.whole_files import write_whole
+
+# The columns of `nbgrader export`.
+EXPORTED = ["assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"]
+EXPORTED += ["raw_score", "late_submission_penalty", "score", "max_score"]
 
 
 class SubmittedFolders(CourseDirectory):
@@ -95,6 +102,33 @@ class GradeExercises(NbGraderPreprocessor):
         )
         grade_notebook(nb, about["notebook"], about["student"], limits, self.unsandboxed)
         return nb, resources
+
+
+class ScoresAsCsv(CsvExportPlugin):
+    """Writes the table of `nbgrader export`, in which a learner's name is a name and no more:
+    nbgrader's own has it without quotation marks, and a spreadsheet runs one that is a formula.
+    """
+
+    def export(self, gradebook):
+        rows = [EXPORTED]
+        for assignment in gradebook.assignments:
+            if not self.assignment or assignment.name in self.assignment:
+                rows += self.rows_of(assignment, gradebook)
+        write_whole(Path(self.to or "grades.csv"), written(rows))
+
+    def rows_of(self, assignment, gradebook):
+        """Yield a row for each student who was asked for, zeros for who handed nothing in."""
+        handed_in = {each.student_id: each for each in assignment.submissions}
+        for student in gradebook.students:
+            if self.student and student.id not in map(str, self.student):
+                continue
+            names = (student.id, student.last_name, student.first_name, student.email)
+            when, score, penalty = "", 0.0, 0.0
+            if submission := handed_in.get(student.id):
+                when, score = submission.timestamp, submission.score
+                penalty = submission.late_submission_penalty or 0.0
+            earned = (score, penalty, max(0.0, score - penalty), assignment.max_score)
+            yield [assignment.name, assignment.duedate, when, *names, *earned]
 
 
 def expect_every_notebook(assignments, coursedir):

@@ -1,16 +1,22 @@
 """Scores as files for other programs: a spreadsheet, Canvas, Moodle.
 
 A learner's name comes from whoever handed in, and a spreadsheet runs a cell that begins with `=`.
-So a text that could be a formula gets an apostrophe in front (OWASP, "CSV Injection"), numbers stay
-numbers, and every text is quoted as RFC 4180 says.
+So a text that could be a formula gets an apostrophe in front (OWASP, "CSV Injection"). So does what
+follows a separator within a text, because a spreadsheet separates by what its country does, and
+then quotation marks in the middle of its cells protect nothing. Numbers stay numbers.
 """
 
 import csv
 import io
+import re
 
 from autograder.shared.wire import unmasked
 
-STARTS_A_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # the last four are the wide ones of East Asia
+# Where a spreadsheet could see a formula begin: at the beginning of a text, or after a separator in
+# it. The last four characters are the wide ones of East Asia.
+FORMULA = re.compile(
+    r"""^(?=[ \xa0]*[\t\r\n])|(?:^|(?<=[,;|\t\r\n]))(?=[ \xa0"']*[=+\-@＝＋－＠])"""
+)
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 POINTS_ROW = "Points Possible"
 
@@ -117,7 +123,11 @@ def harmless(cell):
     """Return a cell that no spreadsheet runs, and that steers nothing."""
     if not isinstance(cell, str):
         return cell
-    text = cell.replace("\r\n", "\n")
-    risky = text.lstrip(" \xa0").startswith(STARTS_A_FORMULA)
-    text = unmasked(text)
-    return f"'{text}" if risky else text
+    return unmasked(FORMULA.sub("'", cell.replace("\r\n", "\n")))
+
+
+def no_formula(text):
+    """Return a text that is none where a spreadsheet gets it as a whole cell, as from a page's
+    table.
+    """
+    return f"'{text}" if FORMULA.match(text) else text

@@ -13,6 +13,7 @@ from statistics import mean, quantiles
 from markupsafe import Markup, escape
 
 from autograder.authoring.released import title_of
+from autograder.reporting.csv_files import no_formula
 from autograder.reporting.flags import KINDS
 from autograder.reporting.learner_page import environment
 from autograder.shared.wire import unmasked
@@ -103,6 +104,7 @@ def page_template():
     made.filters["sha256"] = lambda text: base64.b64encode(
         hashlib.sha256(str(text).encode()).digest()
     ).decode()
+    made.filters["no_formula"] = no_formula
     made.filters["percent"] = lambda share: f"{share:.0%}"
     made.filters["score"] = lambda value: f"{round(value, 2):g}"
     made.filters["breakable"] = lambda name: Markup("_<wbr>").join(

@@ -2,6 +2,7 @@
 score, and nobody else's.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course import ROOT, notebook_of
+from autograder.grading.gradebook import open_quietly
 from tests.conftest import hand_in, solved_notebook
 
 # Its submissions are graded once, for all of its tests.
@@ -328,3 +330,21 @@ def test_formgraders_button_grades_one_learner(graded, tmp_path):
     )
     assert outcome["success"], outcome
     assert scores(tmp_path) == {"wrong_axis": scores(graded)["wrong_axis"]}
+
+
+def test_the_table_that_nbgrader_exports_holds_names_that_are_only_names(tmp_path):
+    open_quietly()
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
+        gradebook.add_assignment(STEM)
+        for learner in ("ada", "=1+1", "x;@SUM(1)", 'Ricci, "Bruno"'):
+            gradebook.add_student(learner)
+        gradebook.add_submission(STEM, "ada")
+    ran = nbgrader("export", tmp_path, "--to", tmp_path / "grades.csv")
+    assert ran.returncode == 0, ran.stderr
+    with open(tmp_path / "grades.csv", newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head[:4] == ["assignment", "duedate", "timestamp", "student_id"]
+    assert head[-4:] == ["raw_score", "late_submission_penalty", "score", "max_score"]
+    names = {row[3] for row in rows}
+    assert names == {"ada", "'=1+1", "x;'@SUM(1)", 'Ricci, "Bruno"'}
+    assert {(row[0], len(row)) for row in rows} == {(STEM, len(head))}

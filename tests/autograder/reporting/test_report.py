@@ -3,7 +3,9 @@ learner that is more than text.
 """
 
 import csv
+import html
 import io
+import itertools
 import json
 import os
 import re
@@ -23,6 +25,7 @@ from autograder.reporting.csv_files import (
     harmless,
     moodle_csv,
     scores_csv,
+    written,
 )
 from autograder.reporting.instructor_page import counts_of, histogram, report_page
 from autograder.reporting.learner_page import feedback_page
@@ -268,6 +271,64 @@ def test_what_could_be_a_formula_is_a_text(name):
             for cell in cells
             if cell.lstrip(" \xa0").startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝"))
         ]
+
+
+SEPARATORS = ",;\t|"
+
+
+def cells_as_separated_by(separator, text):
+    """Return the cells that a spreadsheet sees, and those that a simpler one would, to which
+    quotation marks mean nothing.
+    """
+    as_csv = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    cells = [cell for row in as_csv for cell in row]
+    return [*cells, *(cell.strip('"') for cell in re.split(rf"[\r\n{separator}]", text))]
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_nothing_is_a_formula_for_a_spreadsheet_with_other_separators(separator):
+    """A spreadsheet separates by what its country does, and quotation marks in the middle of its
+    cells mean nothing to it.
+    """
+    for begins in ("", "x"):
+        for middle in itertools.product(f"{SEPARATORS}\n \"'", repeat=3):
+            name = f"{begins}{''.join(middle)}=1+1"
+            for row in ([name, 3], [3, "", name, "x"]):
+                assert not [
+                    cell
+                    for cell in cells_as_separated_by(separator, written([row]))
+                    if cell.strip(" \xa0").startswith("=")
+                ], (name, written([row]))
+
+
+@pytest.mark.parametrize("name", ["x;=1+1", "x\t@SUM(1)", "x; +1", 'x";"-1', "x\n＝1", "\t=1"])
+def test_a_formula_after_a_separator_is_a_text_in_every_file(name):
+    results = results_of(STEM, [(name, notebook_of_learner())])
+    for file in (scores_csv, lambda *a: canvas_csv(*a, STEM), lambda *a: moodle_csv(*a, STEM)):
+        text = file(results, points_of(results))
+        for separator in SEPARATORS:
+            assert not [
+                cell
+                for cell in cells_as_separated_by(separator, text)
+                if cell.strip(" \xa0").startswith(tuple("=+-@＝"))
+            ]
+
+
+def test_names_that_only_look_a_little_like_formulas_stay():
+    for name in ("Jean-Luc", "Ricci; Anna-Maria", "ada+x@uni.edu", "o'hara, b", "a = b", "1 - 2"):
+        assert harmless(name) == name
+
+
+def test_what_is_pasted_from_the_page_is_no_formula():
+    """A spreadsheet calculates a cell of a pasted table, too."""
+    results = results_of(
+        STEM, [("=1+1", notebook_of_learner(problem="@SUM(1).ipynb is not a notebook"))]
+    )
+    page = report_page(STEM, results, points_of(results), lambda name: ("a", "b"))
+    for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page, re.DOTALL):
+        shown = html.unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+        assert not shown.startswith(("=", "@")), shown
+    assert "&#39;=1+1" in page
 
 
 def test_numbers_stay_numbers_and_texts_come_back():
