@@ -19,7 +19,7 @@ def faults_of(exercise, preparations):
         f"{exercise.name}: {fault}"
         for found in (
             twins(exercise, preparations),
-            strangers(exercise, preparations),
+            misplaced(exercise, preparations),
             chances(exercise, preparations),
         )
         for fault in found
@@ -39,17 +39,31 @@ def twins(exercise, preparations):
     return found
 
 
-def strangers(exercise, preparations):
-    """Find cases with inputs that are not in the signature."""
-    if inspect.isclass(exercise.reference):
-        return []
-    takes = list(inspect.signature(exercise.reference).parameters)
-    return [
-        f"{case.title!r} gives {name!r}; the signature has {takes}"
-        for case in preparations[0].cases
-        for name in case.inputs.get("forward", case.inputs)
-        if name not in takes
-    ]
+def misplaced(exercise, preparations):
+    """Find cases whose inputs are not what a signature begins with, in its order: probes hand them
+    over by position.
+    """
+    return list(
+        dict.fromkeys(
+            f"{case.title!r} gives {given}; the signature begins {takes}"
+            for prepared in preparations
+            for case in prepared.cases
+            for given, takes in names_given(exercise.reference, case.inputs)
+            if given != takes
+        )
+    )
+
+
+def names_given(reference, inputs):
+    """Yield the names of the inputs of each call that a case makes, and as many that its signature
+    begins with.
+    """
+    calls = [(reference, inputs.get("constructor", inputs.get("forward", inputs)))]
+    if "constructor" in inputs and "forward" in inputs:
+        method = getattr(reference, inputs.get("method", "forward"))
+        calls.append((method, {"self": None, **inputs["forward"]}))
+    for function, given in calls:
+        yield list(given), list(inspect.signature(function).parameters)[: len(given)]
 
 
 def chances(exercise, preparations):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.faults import misplaced
 from autograder.course import PRIVATE, ROOT, CourseError, source_of
 
 EXERCISE_CELL = re.compile(r'^# %%.*\bexercise="(\w+)"', re.MULTILINE)
@@ -127,7 +128,8 @@ def with_private_cases(stem, exercise, cases):
             )
         titles.add(case.title)
     more = replace(exercise, cases=(*exercise.cases, *cases))
-    for case in more.prepare(b"any", visible=False).cases[-len(cases) :] if cases else ():
+    prepared = more.prepare(b"any", visible=False)
+    for case in prepared.cases[-len(cases) :] if cases else ():
         raised = case.expected.get("raised", {"deliberate": True})
         if "unfit" in case.expected or not raised["deliberate"]:
             why = case.expected.get("unfit") or f"stops with {raised['type']}: {raised['message']}"
@@ -135,4 +137,6 @@ def with_private_cases(stem, exercise, cases):
                 f"in autograder/private/{stem}.py, {case.title!r}: the reference {exercise.name}"
                 f" {why}"
             )
+    if faults := misplaced(more, [prepared]):
+        raise CourseError(f"in autograder/private/{stem}.py, {faults[0]}")
     return more

@@ -28,10 +28,8 @@ def script_case(rng, lengths, width=None, train=False, eos_id=EOS, **arguments):
             script[row, length - 1] = eos_id
     src = words(rng, len(lengths), 3, vocab_size=9)
     src[:, 0] = torch.arange(len(lengths)) + FIRST_WORD  # tells the model which row it is
-    inputs = {"model": {"script": script, "train": train}, "src": src, **arguments}
-    if "bos_id" in arguments:
-        inputs |= {"max_len": 64, "eos_id": eos_id}
-    return inputs
+    given = {"max_len": 64, **arguments, "eos_id": eos_id} if "bos_id" in arguments else arguments
+    return {"model": {"script": script, "train": train}, "src": src, **given}
 
 
 def lengths_in_any_order(rng):
@@ -166,6 +164,13 @@ wrong(
     "sentences begin with 1 and end with 2",
     "Right for the default ids. What has become of the last two arguments?",
     bos_id=1,
+    eos_id=2,
+)
+
+
+wrong(
+    "every language ends a sentence with 2",
+    hint="Right for the default ids. Which id ends a sentence, when the caller says so?",
     eos_id=2,
 )
 

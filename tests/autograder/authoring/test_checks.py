@@ -161,6 +161,7 @@ CASES = {{NAME: (Case("our own", lambda rng: {inputs}, visible=VISIBLE),)}}
     for others, words in [
         ('{"scores": 1}', "the reference softmax stops with"),
         ("1 / 0", "ZeroDivisionError"),
+        ('{"numbers": rng.normal(size=9)}', r"gives \['numbers'\]; the signature begins"),
     ]:
         path.write_text(
             own.replace("NAME", "'softmax'").replace("VISIBLE", "False").replace(inputs, others)

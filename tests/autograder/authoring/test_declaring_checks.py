@@ -131,7 +131,29 @@ def test_wrong_answers_that_answer_alike_are_told_by_both_names(checks):
 def test_inputs_that_are_no_arguments_are_told(checks):
     checks.shown("three", lambda rng: {"numbers": normal(rng, 3)})
     faults = faults_of(checks.exercise, papers_of(checks.exercise, 1))
-    assert "'three' gives 'numbers'" in faults[0]
+    assert "'three' gives ['numbers']; the signature begins ['scores']" in faults[0]
+
+
+def test_inputs_in_another_order_than_the_arguments_are_told():
+    def in_another_order(rng):
+        return {"grad_weights": normal(rng, 3), "weights": normal(rng, 3)}
+
+    backward = Checks(reference.softmax_backward)
+    backward.shown("both", in_another_order)
+    faults = faults_of(backward.exercise, papers_of(backward.exercise, 2))
+    assert len(faults) == 1
+    assert "gives ['grad_weights', 'weights']; the signature begins ['weights'," in faults[0]
+
+
+def test_inputs_of_a_module_in_another_order_are_told():
+    def a_step_too_far(rng):
+        module = {"constructor": {"eps": 1e-5, "d_model": 3}, "weights": {}}
+        return {**module, "forward": {"x": torch.ones(1, 3)}}
+
+    norm = Checks(LayerNorm)
+    norm.shown("three", a_step_too_far)
+    faults = faults_of(norm.exercise, papers_of(norm.exercise, 1))
+    assert "gives ['eps', 'd_model']; the signature begins ['d_model', 'eps']" in faults[0]
 
 
 def test_a_law_obeyed_by_chance_is_told():
