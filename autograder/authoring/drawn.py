@@ -28,6 +28,20 @@ class Drawn:
         """Describe what `change` makes of the value drawn."""
         return Drawn(lambda rng: change(self.draw(rng)))
 
+    def but(self, **changes):
+        """Describe the same arguments, of which those named become another value, or what a
+        function makes of theirs: `sentence(3).but(bias=np.zeros_like)`.
+        """
+
+        def changed(arguments):
+            new = {
+                name: change(arguments[name]) if callable(change) else change
+                for name, change in changes.items()
+            }
+            return {**arguments, **new}
+
+        return self.then(changed)
+
     def __add__(self, number):
         return self.then(lambda value: value + number)
 
@@ -71,3 +85,12 @@ def draw(value, rng):
 def integer(rng, low, high):
     """Draw an int from `low` up to `high`, which is left out."""
     return int(rng.integers(low, high))
+
+
+@drawn
+def sizeable(rng, *shape, tenths=(2, 11), scale=1.0, dtype=np.float64):
+    """Draw numbers of either sign and so many tenths in size, the last left out, times `scale`:
+    none so small that it could go unseen.
+    """
+    numbers = rng.integers(*tenths, size=shape) * rng.choice([-1, 1], size=shape)
+    return (numbers / 10 * scale).round(3).astype(dtype)

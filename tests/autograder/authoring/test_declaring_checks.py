@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn, integer
+from autograder.authoring.drawn import drawn, integer, sizeable
 from autograder.authoring.faults import faults_of
 from autograder.authoring.loading import load_exercises
 from autograder.authoring.tensors import with_tensors
@@ -43,6 +43,25 @@ def papers_of(exercise, count):
 @pytest.fixture
 def checks():
     return Checks(reference.softmax, laws=(sums_to_one,))
+
+
+def test_arguments_are_drawn_first_and_then_become_others():
+    described = drawn(both)()
+    before = described(np.random.default_rng(0))
+    after = described.but(grad_weights=np.zeros_like, weights=7)(np.random.default_rng(0))
+    assert list(after) == ["weights", "grad_weights"]
+    assert after["weights"] == 7
+    assert np.array_equal(after["grad_weights"], np.zeros(3))
+    assert before["grad_weights"].any()
+
+
+def test_no_sizeable_number_is_small():
+    rng = np.random.default_rng(0)
+    numbers = sizeable(rng, 40, 50, tenths=(5, 21), scale=2, dtype=np.float32)
+    assert numbers.dtype == np.float32
+    sizes = np.abs(numbers)
+    assert np.allclose([sizes.min(), sizes.max()], [1, 4])
+    assert (numbers < 0).any() and (numbers > 0).any()
 
 
 def test_inputs_are_drawn_in_the_order_of_the_arguments():
