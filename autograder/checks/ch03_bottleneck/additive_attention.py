@@ -1,15 +1,13 @@
 """Attention whose scores come from a small network."""
 
 import math
-import operator
 from functools import partial
 
 import numpy as np
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import drawn, sizeable
 from autograder.authoring.tensors import with_tensors
-from autograder.checks.ch03_bottleneck import sizeable
 from autograder.checks.ch04_attention.softmax import naive, shifted_by_the_mean
 from autograder.shared.laws import between_the_values, exactly_one, sums_to_one
 from autograder.shared.probes import arguments_after
@@ -22,22 +20,23 @@ def question(rng, seq_len, d_hidden, d_attention, dtype=np.float64, v_largest=2.
     """Draw a query, keys, and a network to compare them. In float32 no key is negative, so that no
     context is a small difference.
     """
-    keys = sizeable(rng, seq_len, d_hidden, largest=1.5, dtype=dtype)
+    numbers = partial(sizeable, rng, dtype=dtype)
+    keys = numbers(seq_len, d_hidden, scale=1.5)
     return {
-        "query": sizeable(rng, d_hidden, dtype=dtype),
+        "query": numbers(d_hidden),
         "keys": np.abs(keys) if dtype == np.float32 else keys,
-        "w_query": sizeable(rng, d_hidden, d_attention, largest=0.8, dtype=dtype),
-        "w_key": sizeable(rng, d_hidden, d_attention, largest=0.8, dtype=dtype),
-        "v": sizeable(rng, d_attention, largest=v_largest, dtype=dtype),
+        "w_query": numbers(d_hidden, d_attention, scale=0.8),
+        "w_key": numbers(d_hidden, d_attention, scale=0.8),
+        "v": numbers(d_attention, scale=v_largest),
     }
 
 
 @drawn
-def scores_around(rng, level, seq_len=4, dtype=np.float64):
+def scores_around(rng, level, dtype=np.float64):
     """Draw a network with one feature that is the same for every key, and that lifts all scores to
     a level.
     """
-    drawn = question(rng, seq_len, 3, 3, dtype)
+    drawn = question(rng, 4, 3, 3, dtype)
     drawn["w_query"][:, 0] = 40 * np.sign(drawn["query"])  # tanh of at least 24 is 1
     drawn["w_key"][:, 0] = 0.2
     drawn["v"][0] = level
@@ -45,27 +44,15 @@ def scores_around(rng, level, seq_len=4, dtype=np.float64):
 
 
 @drawn
-def scores_far_apart(rng, seq_len, dtype=np.float64):
+def scores_far_apart(rng, seq_len):
     """Draw a network in which one feature, 1 for one key and -1 for the others, decides
     everything.
     """
-    drawn = question(rng, seq_len, 3, 3, dtype)
+    drawn = question(rng, seq_len, 3, 3)
     drawn["keys"][:, 0] = np.where(np.arange(seq_len) == rng.integers(seq_len), 1, -1)
     drawn["w_query"][:, 0] = 0
     drawn["w_key"][:, 0] = [40, 0, 0]
     drawn["v"][0] = rng.choice([-3000, 3000])
-    return drawn
-
-
-def the_same_key_twice(rng):
-    drawn = question(rng, 3, 3, 2)
-    drawn["keys"][2] = drawn["keys"][0]
-    return drawn
-
-
-def query_of_zeros(rng):
-    drawn = question(rng, 4, 3, 2)
-    drawn["query"][:] = 0
     return drawn
 
 
@@ -100,7 +87,7 @@ shown("two keys", question(2, 2, 2))
 shown("four keys, compared by a layer of another width", question(4, 3, 2), weight=2)
 shown("all sizes equal", question(3, 3, 3))
 shown("a layer wider than the states", question(3, 2, 6))
-shown("equal keys get equal weights", the_same_key_twice)
+shown("equal keys get equal weights", question(3, 3, 2).but(keys=lambda keys: keys[[0, 1, 0]]))
 shown("scores around 2000 stay finite", scores_around(2000))
 shown("scores far apart stay finite", scores_far_apart(4))
 shown("float32 in, float32 out", question(3, 2, 3, dtype=np.float32))
@@ -115,7 +102,7 @@ hidden(
 hidden("scores around -2000 stay finite", scores_around(-2000))
 hidden("scores around 100 in float32", scores_around(100, dtype=np.float32))
 hidden("five scores, far apart", scores_far_apart(5))
-hidden("a query of zeros still sees the keys", query_of_zeros)
+hidden("a query of zeros still sees the keys", question(4, 3, 2).but(query=np.zeros_like))
 hidden("a layer of one number", question(4, 3, 1))
 hidden("more keys in float32", question(5, 4, 3, dtype=np.float32))
 hidden("long keys stay as they were", question(4, 4, 3), probe=arguments_after)
@@ -169,13 +156,12 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "the softmax runs over the features",
     "Your softmax runs inside each key. Over what should the weights of one query sum to 1?",
+    compare=lambda asked, seen, v: np.tanh(asked + seen) * v,
+    normalise=lambda scores: softmax(scores).mean(axis=1),
 )
-def over_features(query, keys, w_query, w_key, v):
-    weights = softmax(np.tanh(query @ w_query + keys @ w_key) * v).mean(axis=1)
-    return weights @ keys, weights
 
 
 wrong(
@@ -255,8 +241,7 @@ wrong(
     formula.""",
 )
 def scaled_by_the_state(query, keys, w_query, w_key, v):
-    v = v / math.sqrt(len(query))
-    return reference.additive_attention(query, keys, w_query, w_key, v)
+    return reference.additive_attention(query, keys, w_query, w_key, v / math.sqrt(len(query)))
 
 
 checks.usual(
@@ -266,13 +251,12 @@ checks.usual(
 )
 
 
-@wrong(
+wrong(
     "scores are weights",
     "The context is right; the second array is still what went into the softmax.",
+    normalise=lambda scores: scores,
+    average=lambda scores, keys, seen: softmax(scores) @ keys,
 )
-def returning_scores(*arguments):
-    context, _ = reference.additive_attention(*arguments)
-    return context, attention_with(normalise=lambda scores: scores)(*arguments)[1]
 
 
 @wrong(
@@ -327,37 +311,32 @@ checks.usual("in float64")
     "the caller's keys are free to be worked in",
     """The numbers are right, but compare keys before and after the call. Which line of yours writes
     into them?""",
+    rule="average",
 )
-def in_place(query, keys, w_query, w_key, v):
-    _, weights = reference.additive_attention(query, keys, w_query, w_key, v)
+def in_place(weights, keys, seen):
     keys *= weights[:, np.newaxis]
-    return keys.sum(axis=0), weights
+    return keys.sum(axis=0)
 
 
 @right
 def by_einsum(query, keys, w_query, w_key, v):
     layer = np.tanh(np.einsum("h,ha->a", query, w_query) + np.einsum("th,ha->ta", keys, w_key))
     weights = softmax(np.einsum("ta,a->t", layer, v))
-    return np.einsum("t,th->h", weights, keys), weights
+    return [np.einsum("t,th->h", weights, keys), weights]
 
 
 @right
-def by_loops(query, keys, w_query, w_key, v):
-    scores = []
-    for key in keys.tolist():
-        totals = [
-            sum(map(operator.mul, (*query.tolist(), *key), column))
-            for column in np.vstack([w_query, w_key]).T.tolist()
-        ]
-        scores.append(sum(map(operator.mul, v.tolist(), map(math.tanh, totals))))
-    exponentials = [math.exp(score - max(scores)) for score in scores]
-    weights = np.array([number / sum(exponentials) for number in exponentials], dtype=keys.dtype)
-    return sum(map(operator.mul, weights, keys)), weights
+@attention_with
+def by_loops(asked, seen, v):
+    scores = np.zeros(len(seen))
+    for key, feature in np.ndindex(*seen.shape):
+        scores[key] += v[feature] * math.tanh(asked[feature] + seen[key, feature])
+    return scores.astype(seen.dtype)
 
 
 @right
 def by_concatenation(query, keys, w_query, w_key, v):
-    pairs = np.hstack([np.tile(query, (len(keys), 1)), keys])
+    pairs = np.hstack([np.broadcast_to(query, keys.shape), keys])
     scores = np.tanh(pairs @ np.vstack([w_query, w_key])) @ v
     weights = np.exp(scores - np.logaddexp.reduce(scores))
     return (weights[:, np.newaxis] * keys).sum(axis=0), weights
@@ -368,9 +347,3 @@ def by_concatenation(query, keys, w_query, w_key, v):
 def by_torch(query, keys, w_query, w_key, v):
     weights = ((query @ w_query + keys @ w_key).tanh() @ v).softmax(dim=0)
     return weights @ keys, weights
-
-
-@right
-def as_a_list(query, keys, w_query, w_key, v):
-    weights = softmax(v @ np.tanh(w_query.T @ query[:, np.newaxis] + w_key.T @ keys.T))
-    return [keys.T @ weights, weights]

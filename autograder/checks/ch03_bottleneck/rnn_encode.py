@@ -2,14 +2,13 @@
 
 import itertools
 import math
-import operator
+from functools import partial
 
 import numpy as np
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import drawn, sizeable
 from autograder.authoring.tensors import with_tensors
-from autograder.checks.ch03_bottleneck import sizeable
 from autograder.shared.laws import within_one
 from autograder.shared.probes import arguments_after
 from solutions import ch03_bottleneck as reference
@@ -18,11 +17,12 @@ from solutions import ch03_bottleneck as reference
 @drawn
 def network(rng, seq_len, d_input, d_hidden, dtype=np.float64, recurrent=0.8):
     """Draw a sentence and a recurrent network to read it."""
+    numbers = partial(sizeable, rng, dtype=dtype)
     return {
-        "inputs": sizeable(rng, seq_len, d_input, dtype=dtype),
-        "w_input": sizeable(rng, d_input, d_hidden, largest=0.8, dtype=dtype),
-        "w_hidden": sizeable(rng, d_hidden, d_hidden, largest=recurrent, dtype=dtype),
-        "bias": sizeable(rng, d_hidden, largest=0.5, dtype=dtype),
+        "inputs": numbers(seq_len, d_input),
+        "w_input": numbers(d_input, d_hidden, scale=0.8),
+        "w_hidden": numbers(d_hidden, d_hidden, scale=recurrent),
+        "bias": numbers(d_hidden, scale=0.5),
     }
 
 
@@ -34,36 +34,17 @@ def one_word_then_silence(rng, seq_len, width):
     return drawn
 
 
-@drawn
-def silence(rng, seq_len, d_input, d_hidden):
-    """Draw a sentence of zeros, so that only the bias and the states move."""
-    drawn = network(rng, seq_len, d_input, d_hidden)
-    drawn["inputs"][:] = 0
-    return drawn
-
-
-def loud(rng):
-    drawn = network(rng, 5, 3, 4, recurrent=1.0)
-    drawn["inputs"] *= 3
-    return drawn
-
-
 def rnn_with(
-    from_word=np.matmul,
-    from_state=np.matmul,
-    together=lambda word, state, bias: np.tanh(word + state + bias),
-    start=np.zeros_like,
-    order=1,
+    together=lambda word, state, bias: np.tanh(word + state + bias), start=np.zeros_like, order=1
 ):
-    """Make an `rnn_encode` from rules for what w_input makes of a word and w_hidden of a state, for
-    the new state that they make together with the bias, for the first state and for the order of
-    the words.
+    """Make an `rnn_encode` from rules for the new state that a word and a state make together with
+    the bias, each multiplied by its matrix, for the first state and for the order of the words.
     """
 
     def rnn_encode(inputs, w_input, w_hidden, bias):
         state, states = start(bias), []
         for word in inputs[::order]:
-            state = together(from_word(word, w_input), from_state(state, w_hidden), bias)
+            state = together(word @ w_input, state @ w_hidden, bias)
             states.append(state)
         return np.stack(states)[::order]
 
@@ -87,15 +68,18 @@ shown("two words: the second is read with the first state", network(2, 2, 2))
 shown("four words", network(4, 2, 3), weight=2)
 shown("as many words as numbers in a word and in the state", network(3, 3, 3))
 shown("one word, then zeros: the state fades but stays", one_word_then_silence(4, 2))
-shown("the bias counts at every step", silence(3, 2, 3))
+shown("the bias counts at every step", network(3, 2, 3).but(inputs=np.zeros_like))
 shown("float32 in, float32 out", network(2, 3, 2, dtype=np.float32))
 shown("the arguments stay as they were", network(3, 2, 2), probe=arguments_after)
 hidden("a longer sentence", network(9, 4, 5, recurrent=0.5), weight=2)
 hidden("words of one number, a state of one number", network(4, 1, 1))
 hidden("a state wider than the words", network(3, 2, 6, recurrent=0.4))
 hidden("all sizes equal", network(4, 4, 4))
-hidden("large inputs press the state against 1 and -1", loud)
-hidden("nothing but the bias", silence(4, 3, 2))
+hidden(
+    "large inputs press the state against 1 and -1",
+    network(5, 3, 4, recurrent=1.0).but(inputs=lambda inputs: 3 * inputs),
+)
+hidden("nothing but the bias", network(4, 3, 2).but(inputs=np.zeros_like))
 hidden("one word, then a long silence", one_word_then_silence(6, 3))
 hidden("a sentence in float32", network(5, 3, 4, dtype=np.float32, recurrent=0.3))
 hidden("a square sentence stays as it was", network(4, 4, 4), probe=arguments_after)
@@ -150,7 +134,7 @@ wrong(
     "w_hidden stands in front of the state",
     """The first state is right. In the formula the state is a row: on which side of w_hidden does
     it stand?""",
-    from_state=lambda state, w_hidden: w_hidden @ state,
+    w_hidden=np.transpose,
 )
 
 
@@ -158,7 +142,7 @@ wrong(
     "w_input stands in front of the word",
     """Does your product of w_input and a word still run if the two widths differ? In the formula
     the word is a row.""",
-    from_word=lambda word, w_input: w_input @ word,
+    w_input=np.transpose,
 )
 
 
@@ -188,7 +172,7 @@ wrong(
     "one array can hold all states in turn",
     """All your rows are equal to the last one. How many arrays does your list hold, if each step
     writes into the same one?""",
-    then=lambda states: np.tile(states[-1], (len(states), 1)),
+    then=lambda states: np.full_like(states, states[-1]),
 )
 
 
@@ -290,19 +274,11 @@ checks.usual(
 
 
 @right
-def by_one_matrix(inputs, w_input, w_hidden, bias):
-    stacked = np.vstack([w_input, w_hidden])
-    state, states = np.zeros(len(bias), dtype=inputs.dtype), []
-    for word in inputs:
-        state = np.tanh(np.hstack([word, state]) @ stacked + bias)
-        states.append(state)
-    return np.array(states)
+def by_accumulating(inputs, w_input, w_hidden, bias):
+    both = np.vstack([w_input, w_hidden])
 
-
-@right
-def by_accumulate(inputs, w_input, w_hidden, bias):
     def advance(state, word):
-        return np.tanh(bias + w_hidden.T @ state + w_input.T @ word)
+        return np.tanh(np.hstack([word, state]) @ both + bias)
 
     states = itertools.accumulate(inputs, advance, initial=np.zeros_like(bias))
     return np.stack(list(states)[1:])
@@ -311,11 +287,9 @@ def by_accumulate(inputs, w_input, w_hidden, bias):
 @right
 def by_loops(inputs, w_input, w_hidden, bias):
     states = np.zeros((len(inputs) + 1, len(bias)))
-    for step, word in enumerate(inputs):
-        for unit in range(len(bias)):
-            column = (*w_input[:, unit], *w_hidden[:, unit], bias[unit])
-            products = map(operator.mul, (*word, *states[step], 1), map(float, column))
-            states[step + 1, unit] = math.tanh(sum(products))
+    for step, unit in np.ndindex(len(inputs), len(bias)):
+        total = inputs[step] @ w_input[:, unit] + states[step] @ w_hidden[:, unit] + bias[unit]
+        states[step + 1, unit] = math.tanh(total)
     return states[1:].astype(inputs.dtype)
 
 
@@ -324,12 +298,11 @@ def by_loops(inputs, w_input, w_hidden, bias):
 def by_torch(inputs, w_input, w_hidden, bias):
     import torch
 
-    network = torch.nn.RNN(inputs.shape[1], len(bias), dtype=inputs.dtype)
-    arrays = (w_input.T, w_hidden.T, bias, torch.zeros_like(bias))
-    with torch.no_grad():
-        for parameter, array in zip(network.parameters(), arrays, strict=True):
-            parameter.copy_(array)
-        return network(inputs)[0]
+    state, states = torch.zeros_like(bias), []
+    for word in inputs:
+        state = torch.rnn_tanh_cell(word[None], state[None], w_input.T, w_hidden.T, bias)[0]
+        states.append(state)
+    return torch.stack(states)
 
 
 @right
