@@ -31,14 +31,8 @@ def rates_of(width, base=10000.0):
 
 
 base_1000 = partial(rates_of, base=1000.0)
-
-
-def doubled_exponent(width):
-    return 10000.0 ** (-2 * np.arange(0, width, 2) / width)
-
-
-def one_rate(width):
-    return np.ones(width // 2)
+doubled_exponent = partial(rates_of, base=10000.0**2)
+one_rate = partial(rates_of, base=1.0)
 
 
 def angles_of(positions, width, rates=rates_of):

@@ -1,11 +1,12 @@
 """Queries and keys, turned by their positions."""
 
 import math
+from functools import partial
 
 import numpy as np
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import draw, drawn, sizeable
 from autograder.checks.ch02_positional_encoding import (
     angles_of,
     base_1000,
@@ -23,39 +24,36 @@ from autograder.shared.laws import keeps_lengths
 from autograder.shared.probes import arguments_after
 from solutions import ch02_positional_encoding as reference
 
-
-def sizeable(rng, *shape, dtype=np.float64):
-    """Draw numbers with one decimal between 0.5 and 2 in size: none so small that its turn could go
-    unseen.
-    """
-    return (rng.integers(5, 21, size=shape) / 10 * rng.choice([-1, 1], size=shape)).astype(dtype)
+queries = partial(sizeable, tenths=(5, 21))
 
 
 def out_of_order(rng, count, low=1, high=12):
     """Draw different positions of which at least one falls, so that counting rows gives others."""
-    positions = np.sort(rng.choice(np.arange(low, high), size=count, replace=False))
-    return np.roll(positions, int(rng.integers(1, count))) if count > 1 else positions
+    positions = np.sort(rng.choice(range(low, high), size=count, replace=False))
+    return np.roll(positions, rng.integers(1, max(count, 2)))
 
 
 @drawn
-def rows(rng, *batch, seq_len, columns, dtype=np.float64, low=1, high=12):
-    x = sizeable(rng, *batch, seq_len, columns(rng), dtype=dtype)
-    return {"x": x, "positions": out_of_order(rng, seq_len, low, high)}
+def rows(rng, *shape, dtype=np.float64, low=1, high=12):
+    return {
+        "x": queries(rng, *draw(shape, rng), dtype=dtype),
+        "positions": out_of_order(rng, shape[-2], low, high),
+    }
 
 
 def first_and_later(rng):
-    return {"x": sizeable(rng, 2, 2), "positions": np.array([0, rng.integers(1, 9)])}
+    return {"x": queries(rng, 2, 2), "positions": np.array([0, rng.integers(1, 9)])}
 
 
 def the_same_row_twice(rng):
-    near, far = sorted(rng.choice(np.arange(2, 12), size=2, replace=False).tolist())
-    return {"x": np.tile(sizeable(rng, 1, 4), (3, 1)), "positions": np.array([far, near, far])}
+    near, far = sorted(rng.choice(range(2, 12), size=2, replace=False))
+    return {"x": queries(rng, 1, 4).repeat(3, axis=0), "positions": np.array([far, near, far])}
 
 
 @drawn
-def beyond_two_thousand(rng, *batch, seq_len, columns):
-    positions = 2 * out_of_order(rng, seq_len, 1030, 2000) + 1
-    return {"x": sizeable(rng, *batch, seq_len, columns), "positions": positions}
+def beyond_two_thousand(rng, *shape):
+    positions = 2 * out_of_order(rng, shape[-2], 1030, 2000) + 1
+    return {"x": queries(rng, *shape), "positions": positions}
 
 
 def neighbours(x):
@@ -66,8 +64,8 @@ def turned(first, second, cosines, sines):
     return first * cosines - second * sines, first * sines + second * cosines
 
 
-def rotary_with(pairs=neighbours, rates=rates_of, turn=turned, layout=interleaved):
-    """Make an `apply_rotary` from rules for what makes pairs, for their rates, for how they turn,
+def rotary_with(turn=turned, pairs=neighbours, rates=rates_of, layout=interleaved):
+    """Make an `apply_rotary` from rules for how pairs turn, for what makes them, for their rates,
     and for where they go.
     """
 
@@ -87,29 +85,24 @@ checks = Checks(
 )
 shown, hidden, wrong, right = checks.words
 
-shown("one row, one pair", rows(seq_len=1, columns=even(2, 2)), weight=2)
+shown("one row, one pair", rows(1, 2), weight=2)
 shown("position 0 stays, a later one turns", first_and_later)
-shown("each pair turns at its own rate", rows(seq_len=1, columns=even(4, 6)))
-shown("positions need not be in order", rows(seq_len=3, columns=even(2, 4)))
+shown("each pair turns at its own rate", rows(1, even(4, 6)))
+shown("positions need not be in order", rows(3, even(2, 4)))
 shown("the same row at the same position turns alike", the_same_row_twice)
-shown("heads are carried along", rows(2, seq_len=3, columns=even(4, 4)))
-shown("float32 in, float32 out", rows(seq_len=2, columns=even(4, 4), dtype=np.float32, high=6))
-shown(
-    "x and positions stay as they were", rows(seq_len=2, columns=even(4, 6)), probe=arguments_after
-)
-shown("positions beyond two thousand", beyond_two_thousand(seq_len=2, columns=2))
-shown("an odd head_dim is refused", rows(seq_len=2, columns=odd(3, 9)))
-hidden("batch and heads", rows(2, 3, seq_len=4, columns=even(6, 10)), weight=2)
-hidden("as many heads as rows", rows(3, seq_len=3, columns=even(4, 6)))
-hidden("a single row far on", rows(seq_len=1, columns=even(8, 16), low=40, high=900))
-hidden("the width of a real head", rows(seq_len=5, columns=even(64, 64), high=90))
-hidden(
-    "batch and heads in float32",
-    rows(2, 2, seq_len=3, columns=even(4, 8), dtype=np.float32, high=6),
-)
-hidden("heads far beyond two thousand", beyond_two_thousand(2, seq_len=3, columns=6))
-hidden("a single feature is refused", rows(seq_len=2, columns=odd(1, 1)))
-hidden("a batch stays as it was", rows(2, seq_len=3, columns=even(4, 6)), probe=arguments_after)
+shown("heads are carried along", rows(2, 3, 4))
+shown("float32 in, float32 out", rows(2, 4, dtype=np.float32, high=6))
+shown("x and positions stay as they were", rows(2, even(4, 6)), probe=arguments_after)
+shown("positions beyond two thousand", beyond_two_thousand(2, 2))
+shown("an odd head_dim is refused", rows(2, odd(3, 9)))
+hidden("batch and heads", rows(2, 3, 4, even(6, 10)), weight=2)
+hidden("as many heads as rows", rows(3, 3, even(4, 6)))
+hidden("a single row far on", rows(1, even(8, 16), low=40, high=900))
+hidden("the width of a real head", rows(5, 64, high=90))
+hidden("batch and heads in float32", rows(2, 2, 3, even(4, 8), dtype=np.float32, high=6))
+hidden("heads far beyond two thousand", beyond_two_thousand(2, 3, 6))
+hidden("a single feature is refused", rows(2, 1))
+hidden("a batch stays as it was", rows(2, 3, even(4, 6)), probe=arguments_after)
 
 
 wrong(
@@ -250,20 +243,16 @@ def along_the_axis_before(first, second, *angles):
     "What should happen when the last feature has no neighbour to turn with?",
 )
 def of_any_width(x, positions):
-    width = x.shape[-1]
-    padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, width % 2)])
-    angles = angles_of(positions, width)
-    pair = turned(*neighbours(padded), np.cos(angles), np.sin(angles))
-    return interleaved(*pair)[..., :width].astype(x.dtype)
+    even_width = x.shape[-1] // 2 * 2
+    pairs = reference.apply_rotary(x[..., :even_width], positions)
+    return np.concatenate([pairs, x[..., even_width:]], axis=-1)
 
 
 @right
-def by_complex_numbers(x, positions):
-    require_even(x.shape[-1])
-    points = (x[..., ::2] + 1j * x[..., 1::2]) * np.exp(1j * angles_of(positions, x.shape[-1]))
-    rotated = np.empty_like(x)
-    rotated[..., ::2], rotated[..., 1::2] = points.real, points.imag
-    return rotated
+@rotary_with
+def by_complex_numbers(first, second, cosines, sines):
+    points = (first + 1j * second) * (cosines + 1j * sines)
+    return points.real, points.imag
 
 
 @right
@@ -277,10 +266,11 @@ def by_matrices(x, positions):
 
 @right
 def by_table(x, positions):
-    table = reference.sinusoidal_encoding(int(positions.max()) + 1, x.shape[-1])[positions]
-    sines, cosines = (np.repeat(table[:, start::2], 2, axis=-1).astype(x.dtype) for start in (0, 1))
-    neighbours = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
-    return x * cosines + neighbours * sines
+    table = reference.sinusoidal_encoding(int(positions.max()) + 1, x.shape[-1])
+    encoding = table[positions].astype(x.dtype)
+    sines, cosines = (half.repeat(2, axis=-1) for half in neighbours(encoding))
+    first, second = neighbours(x)
+    return x * cosines + interleaved(-second, first) * sines
 
 
 @right
@@ -292,8 +282,7 @@ def in_the_dtype_of_x(x, positions):
 
 @right
 def by_loops(x, positions):
-    if x.shape[-1] % 2:
-        raise ValueError(f"{x.shape[-1]} features")
+    require_even(x.shape[-1])
     rotated = x.copy()
     for *where, row, pair in np.ndindex(*x.shape[:-1], x.shape[-1] // 2):
         angle = positions[row].item() / 10000 ** (2 * pair / x.shape[-1])

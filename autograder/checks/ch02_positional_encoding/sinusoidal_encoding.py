@@ -6,6 +6,7 @@ import numpy as np
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import integer
+from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch02_positional_encoding import (
     angles_of,
     base_1000,
@@ -46,7 +47,7 @@ shown, hidden, wrong, right = checks.words
 shown(
     "two columns are the sine and the cosine of the position",
     seq_len=integer(3, 12),
-    d_model=even(2, 2),
+    d_model=2,
 )
 shown("a few positions, a few pairs", seq_len=integer(3, 9), d_model=even(4, 8), weight=2)
 shown("position 0 is 0, 1, 0, 1 and so on", seq_len=1, d_model=even(4, 30))
@@ -83,28 +84,25 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "every column has an angle of its own",
     """Sine and cosine of a pair should share one angle. How many different exponents has your row,
     and how many pairs are there?""",
+    rates=lambda width: 10000.0 ** (-np.arange(width) / width),
+    first=lambda angles: np.sin(angles[:, ::2]),
+    second=lambda angles: np.cos(angles[:, 1::2]),
 )
-def with_an_angle_for_each_column(seq_len, d_model):
-    require_even(d_model)
-    columns = np.arange(d_model)
-    angles = np.arange(seq_len)[:, np.newaxis] / 10000.0 ** (columns / d_model)
-    return np.where(columns % 2, np.cos(angles), np.sin(angles))
 
 
 @wrong(
     "even and odd are positions",
     """Your rows take turns between sine and cosine. What do even and odd count in the formula:
     positions or columns?""",
+    rule="layout",
 )
-def by_parity_of_the_position(seq_len, d_model):
-    require_even(d_model)
-    positions = np.arange(seq_len)
-    angles = angles_of(positions, d_model).repeat(2, axis=-1)
-    return np.where(positions[:, np.newaxis] % 2, np.cos(angles), np.sin(angles))
+def by_parity_of_the_position(sines, cosines):
+    positions = np.arange(len(sines))[:, np.newaxis]
+    return np.where(positions % 2, cosines, sines).repeat(2, axis=-1)
 
 
 wrong(
@@ -123,14 +121,12 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "the slowest rate is 1/10000 exactly",
     """The first pair is right, and your last one turns by exactly 1/10000 radian a position. By
     what does the formula divide in the exponent, and by what do you?""",
-    rule="rates",
+    rates=lambda width: 10000.0 ** (-np.arange(width // 2) / max(width // 2 - 1, 1)),
 )
-def stretched_to_the_end(width):
-    return 10000.0 ** (-np.arange(width // 2) / max(width // 2 - 1, 1))
 
 
 wrong(
@@ -204,36 +200,29 @@ def by_loops(seq_len, d_model):
 
 
 @right
-def by_logarithm(seq_len, d_model):
-    require_even(d_model)
-    encoding = np.empty((seq_len, d_model))
-    rates = np.exp(np.arange(0, d_model, 2) * (-math.log(10000) / d_model))
-    encoding[:, ::2] = np.sin(np.outer(np.arange(seq_len), rates))
-    encoding[:, 1::2] = np.cos(np.outer(np.arange(seq_len), rates))
-    return encoding
+@encoding_with
+def by_logarithm(width):
+    return np.exp(np.arange(0, width, 2) * (-math.log(10000) / width))
 
 
 @right
 def by_complex_numbers(seq_len, d_model):
     require_even(d_model)
-    turns = np.exp(1j * np.arange(seq_len)[:, None] * rates_of(d_model)[None])
-    return np.dstack([turns.imag, turns.real]).reshape(seq_len, d_model)
+    encoding = np.empty((seq_len, d_model))
+    turns = np.exp(1j * np.outer(np.arange(seq_len), rates_of(d_model)))
+    encoding[:, ::2], encoding[:, 1::2] = turns.imag, turns.real
+    return encoding
+
+
+right(encoding_with(second=lambda angles: np.sin(angles + math.pi / 2)))
 
 
 @right
-def by_sines_alone(seq_len, d_model):
-    require_even(d_model)
-    columns = np.arange(d_model)
-    angles = np.arange(seq_len)[:, None] / np.power(10000.0, (columns - columns % 2) / d_model)
-    return np.sin(angles + math.pi / 2 * (columns % 2))
-
-
-@right
+@with_tensors
 def by_torch(seq_len, d_model):
     import torch
 
     require_even(d_model)
-    angles = torch.arange(seq_len, dtype=torch.float64)[:, None] / 10000 ** (
-        torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
-    )
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).numpy()
+    rates = 10000 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angles = torch.outer(torch.arange(seq_len).double(), rates)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
