@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from autograder.course import CourseError
 from autograder.grading.grade import Limits, version_of_checks
 from autograder.grading.places import Places, only_writer
-from autograder.grading.run import keep_graded, report
+from autograder.grading.run import hand_back, keep_graded
 from autograder.grading.submission import Submission, code_cells
 from autograder.grading.workers import Task, graders, results
 from autograder.reporting.record import Outcome, outcomes_of
@@ -49,23 +49,22 @@ def regrade_class(
         raise CourseError(
             f"no submission to {stem} has been graded in {places.folder}; grade first"
         )
-    changes, before, failed = [], {}, []
-    with (
-        only_writer(places.folder),
-        graders(stem, workers, scheduler, unsandboxed, places) as (pool, scores),
-    ):
-        tasks = tasks_of(stem, paths, limits or Limits(), unsandboxed, before, failed)
-        for done, (task, outcome) in enumerate(results(pool, tasks), 1):
-            show(stem, done, len(paths), task.learner)
-            if isinstance(outcome, Exception):
-                failed.append((task.learner, str(outcome)))
-                continue
-            record = json.loads(outcome)["metadata"]["autograder"]
-            changes += differences(task.learner, before.pop(task.learner), record)
-            if keep:
-                keep_graded(outcome, task, places, scores())
+    changes, before, failed, kept = [], {}, [], []
+    with only_writer(places.folder):
+        with graders(stem, workers, scheduler, unsandboxed, places) as (pool, scores):
+            tasks = tasks_of(stem, paths, limits or Limits(), unsandboxed, before, failed)
+            for done, (task, outcome) in enumerate(results(pool, tasks), 1):
+                show(stem, done, len(paths), task.learner)
+                if isinstance(outcome, Exception):
+                    failed.append((task.learner, str(outcome)))
+                    continue
+                record = json.loads(outcome)["metadata"]["autograder"]
+                changes += differences(task.learner, before.pop(task.learner), record)
+                if keep:
+                    keep_graded(outcome, task, places, scores())
+                    kept.append(task.learner)
         if keep:
-            report(stem, places)
+            hand_back(stem, places, kept)
     return len(paths), sorted(changes, key=lambda change: (change.learner, change.exercise)), failed
 
 

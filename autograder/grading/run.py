@@ -1,11 +1,14 @@
 """Grade a class, chapter by chapter: each submission once, however often the run is ended.
 
 The submissions are handed out to workers, which run and judge them; this process alone writes: the
-graded notebook first, as one file that is there or is not, then the gradebook, then the learner's
-page. A graded notebook carries its record, and the record says of which file it is. An earlier page
-is taken away first, so that a page means that all is in place. So a run that was ended at any
-moment is simply run again: what has its record is not graded a second time, and only entered into
-the gradebook where the page is missing, or the score.
+graded notebook first, as one file that is there or is not, then the gradebook. A graded notebook
+carries its record, and the record says of which file it is. When all are graded, each learner gets
+a page; an earlier one was taken away first, so that a page means that all is in place. So a run
+that was ended at any moment is simply run again: what has its record is not graded a second time,
+and only entered into the gradebook where the page is missing, or the score.
+
+A page shows numbers that were asked. As long as nobody has one, a run that is taken up again asks
+the others the same; from the first page on, everybody who is graded is asked other numbers.
 """
 
 import json
@@ -83,7 +86,7 @@ def grade_class(
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):
             group = list(group)
             with graders(each, workers, scheduler, unsandboxed, places) as (pool, scores):
-                tallies[each] = grade_chapter(
+                tallies[each], learners = grade_chapter(
                     each,
                     group,
                     places,
@@ -93,6 +96,7 @@ def grade_class(
                     unsandboxed,
                     show or (lambda *_: None),
                 )
+            tallies[each].report = hand_back(each, places, learners)
     return tallies
 
 
@@ -104,9 +108,9 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
         pool, scores: as `graders` gives them.
 
     Returns:
-        Tally.
+        Tally, and the learners who have no page yet.
     """
-    tally = Tally(unsandboxed=unsandboxed)
+    tally, learners = Tally(unsandboxed=unsandboxed), []
     checks, seed = version_of_checks(stem), places.seed(stem)
 
     def done(learner):
@@ -121,7 +125,8 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
                 yield Task(stem, learner, submission, seed, checks, limits, unsandboxed, when)
                 continue
             if not is_entered(learner, stem, places, scores()):
-                enter(before, learner, stem, places, scores(), when)
+                scores().store(learner, before, when)
+                learners.append(learner)
             if before.metadata["autograder"]["checks"] != checks:
                 tally.outdated.append(learner)
             tally.before += 1
@@ -132,23 +137,67 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
             tally.failed.append((task.learner, f"{type(outcome).__name__}: {outcome}"))
         else:
             keep_graded(outcome, task, places, scores())
+            learners.append(task.learner)
             tally.graded += 1
         done(task.learner)
-    tally.report, *_ = report(stem, places)
-    if tally.graded:
+    return tally, learners
+
+
+def hand_back(stem, places, learners):
+    """Write the pages of some learners, then the instructor's report on all that has been graded;
+    return its path.
+    """
+    from autograder.reporting.apart import Apart
+    from autograder.reporting.learner_page import feedback_page
+
+    remarks = {}
+    with Apart(feedback_page) as page_apart:
+        for learner in learners:
+            if why_not := write_page(learner, stem, places, page_apart):
+                remarks[learner] = why_not
+    return report(stem, places, remarks)
+
+
+def write_page(learner, stem, places, page_apart):
+    """Write a learner's page, and end the sitting that it shows before it is there.
+
+    Args:
+        page_apart: `feedback_page`, called within limits.
+
+    Returns:
+        None, or why the page shows nothing that the learner wrote.
+    """
+    from autograder.reporting.apart import NotRead
+    from autograder.reporting.learner_page import feedback_page, without_code
+    from autograder.reporting.record import joined
+
+    why_not = None
+    content = places.graded(learner, stem).read_text(encoding="utf-8")
+    notebook = joined(json.loads(content))
+    try:
+        page = page_apart(learner, stem, notebook)
+    except NotRead as error:
+        why_not = str(error)
+        page = feedback_page(learner, stem, without_code(notebook, why_not))
+    if notebook["metadata"]["autograder"]["seed"] == places.seed(stem).hex():
         places.end_sitting(stem)
-    return tally
+    write_whole(places.feedback(learner, stem), page)
+    return why_not
 
 
-def report(stem, places):
-    """Write the instructor's report on all that has been graded."""
+def report(stem, places, remarks):
+    """Write the instructor's report on all that has been graded; return its path.
+
+    Args:
+        remarks: learner -> why their page shows nothing that they wrote.
+    """
     from autograder.reporting.record import read_graded
     from autograder.reporting.results import write_report
 
     autograded, feedback = places.folder / "autograded", places.folder / "feedback"
-    return write_report(
-        stem, read_graded(stem, autograded), places.folder / "reports", autograded, feedback
-    )
+    graded = read_graded(stem, autograded)
+    page, *_ = write_report(stem, graded, places.folder / "reports", autograded, feedback, remarks)
+    return page
 
 
 def graded_before(path, stem, submission):
@@ -174,7 +223,7 @@ def is_entered(learner, stem, places, scores):
 
 
 def keep_graded(outcome, task, places, scores):
-    """Put a graded notebook in place, then what is made of it.
+    """Put a graded notebook in place, then its scores; an earlier page goes.
 
     Args:
         outcome: the graded notebook as text.
@@ -182,12 +231,4 @@ def keep_graded(outcome, task, places, scores):
     notebook = nbformat.from_dict(json.loads(outcome))
     places.feedback(task.learner, task.stem).unlink(missing_ok=True)
     write_whole(places.graded(task.learner, task.stem), outcome)
-    enter(notebook, task.learner, task.stem, places, scores, task.timestamp)
-
-
-def enter(notebook, learner, stem, places, scores, timestamp):
-    """Enter a graded notebook into the gradebook, and write the learner's page."""
-    from autograder.reporting.learner_page import feedback_page
-
-    scores.store(learner, notebook, timestamp)
-    write_whole(places.feedback(learner, stem), feedback_page(learner, stem, notebook))
+    scores.store(task.learner, notebook, task.timestamp)

@@ -10,6 +10,8 @@ import time
 
 import psutil
 
+from autograder.shared.wire import unmasked
+
 SECONDS = 5  # of processor time; a long notebook that somebody wrote takes hundredths
 PATIENCE = 60  # seconds by the clock, on a machine that is busy with something else
 MEMORY = 2**30  # bytes beyond what the process begins with
@@ -115,7 +117,7 @@ class Apart:
         except MemoryError:
             reason = f"it takes more than {self.memory // 2**20} MiB of memory"
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"[:LONGEST_REASON]
+            reason = unmasked(f"{type(error).__name__}: {error}"[:LONGEST_REASON])
         return pickle.dumps((False, reason))
 
 

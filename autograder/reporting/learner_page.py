@@ -57,6 +57,15 @@ def as_returned(cell, stem, outcomes, notebook):
     return {**cell, "metadata": {**cell["metadata"], "nbgrader": {**nbgrader, **more}}}
 
 
+def without_code(notebook, reason):
+    """Return a graded notebook with nothing in it that the learner wrote or printed; what is
+    returned says the reason instead.
+    """
+    shown = f"It is not shown here: {reason}."
+    cells = [{**cell, "source": shown, "outputs": []} for cell in notebook["cells"]]
+    return {**notebook, "cells": cells}
+
+
 @cache
 def environment():
     """Return the templates' environment: everything that they show is escaped."""

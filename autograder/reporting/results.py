@@ -20,7 +20,6 @@ from autograder.reporting.instructor_page import report_page
 from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of
 from autograder.reporting.reader import Flag
 from autograder.reporting.record import outcomes_of
-from autograder.shared.wire import unmasked
 from autograder.whole_files import write_whole
 
 
@@ -152,11 +151,12 @@ def untouched_in(stem, notebook):
     }
 
 
-def results_of(stem, graded):
+def results_of(stem, graded, pages_without_code=None):
     """Reduce a class to its results, with the remarks that only a comparison gives.
 
     Args:
         graded: iterable of (learner, notebook).
+        pages_without_code: learner -> why their page shows nothing that they wrote.
     """
     shortcuts = {name: exercise.shortcuts for name, exercise in load_exercises(stem).items()}
     results = []
@@ -165,7 +165,7 @@ def results_of(stem, graded):
             try:
                 reading = read_apart(stem, notebook, shortcuts)
             except NotRead as error:
-                reading = Reading(flags=(Flag("beyond", unmasked(str(error))),))
+                reading = Reading(flags=(Flag("beyond", str(error)),))
             results.append(result_of(learner, notebook, reading))
     more = flags_of_class(
         stem,
@@ -175,10 +175,14 @@ def results_of(stem, graded):
     )
     for each in results:
         each.flags += more.get(each.learner, [])
+        if why_not := (pages_without_code or {}).get(each.learner):
+            each.flags.append(Flag("beyond", f"their page is without their code: {why_not}"))
     return results
 
 
-def write_report(stem, graded, folder, autograded=AUTOGRADED, feedback=FEEDBACK):
+def write_report(
+    stem, graded, folder, autograded=AUTOGRADED, feedback=FEEDBACK, pages_without_code=None
+):
     """Write an instructor's report about a chapter.
 
     Args:
@@ -187,11 +191,12 @@ def write_report(stem, graded, folder, autograded=AUTOGRADED, feedback=FEEDBACK)
         folder: gets `<stem>/report.html`, `scores.csv`, `canvas.csv` and `moodle.csv`.
         autograded, feedback: where the page's links lead: `<learner>/<stem>/<stem>.ipynb` and
             `.html` below these.
+        pages_without_code: learner -> why their page shows nothing that they wrote.
 
     Returns:
         list[Path]: the four files.
     """
-    results = results_of(stem, graded)
+    results = results_of(stem, graded, pages_without_code)
     exercises = points_of(results)
     place = Path(folder) / stem
     texts = {

@@ -25,17 +25,21 @@ import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy.exc import OperationalError
 
+from autograder.authoring.release import solution_sources
 from autograder.boundary.kernel import LearnerKernel
 from autograder.course import ROOT, CourseError
 from autograder.grading import ctrl_c
 from autograder.grading import run as grade_class
 from autograder.grading.command import as_course_errors
+from autograder.grading.grade import Limits
 from autograder.grading.gradebook import Scores
 from autograder.grading.places import Places, only_writer, seed_key
 from autograder.grading.regrade import handed_in_before
 from autograder.grading.submission import MOST_CELLS, read_submission, rebuild
 from autograder.grading.workers import Cluster, Task, results
 from autograder.grading.workers import grade as grade_task
+from autograder.reporting import learner_page
+from autograder.reporting.learner_page import feedback_page
 from autograder.tools.sample_class import NEVER_RETURNS, WRONG_AXIS
 from tests.conftest import hand_in, solved_notebook
 
@@ -227,12 +231,93 @@ def test_a_run_that_ends_between_the_notebook_and_its_score_is_caught_up_with(
         raise InterruptedError
 
     with monkeypatch.context() as patch, pytest.raises(InterruptedError):
-        patch.setattr(grade_class, "enter", killed)
+        patch.setattr(Scores, "store", killed)
         grade_class.grade_class(tmp_path / "copy" / "submitted", STEM, places, workers=1)
     tally = grade_class.grade_class(tmp_path / "copy" / "submitted", STEM, places, workers=1)[STEM]
     assert (tally.graded, tally.before) == (0, 10)
     with Scores(STEM, places.gradebook) as scores:
         assert scores.stored["learner002"] == 10
+
+
+def hand_in_two(folder):
+    for learner in ("ada", "bruno"):
+        hand_in(folder, learner, STEM, solved_notebook(STEM))
+    return folder / "submitted", Places(folder, url_of(folder))
+
+
+def pages_in(folder):
+    return sorted(path.parents[1].name for path in folder.glob(f"feedback/*/{STEM}/*.html"))
+
+
+def ended_by(monkeypatch, function, submitted, places):
+    """Grade until a function of the grader is called the second time."""
+    whole, calls = getattr(grade_class, function), []
+
+    def once(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise InterruptedError
+        return whole(*arguments)
+
+    with monkeypatch.context() as patch, pytest.raises(InterruptedError):
+        patch.setattr(grade_class, function, once)
+        grade_class.grade_class(submitted, STEM, places, workers=1)
+
+
+def test_a_run_that_ends_while_it_grades_has_shown_nobody_what_it_asked(
+    sandbox, tmp_path, monkeypatch
+):
+    """So it may ask the others the same, and equal code gets equal points."""
+    submitted, places = hand_in_two(tmp_path)
+    ended_by(monkeypatch, "keep_graded", submitted, places)
+    assert len(seeds_in(tmp_path)) == 1
+    assert not pages_in(tmp_path)
+    tally = grade_class.grade_class(submitted, STEM, places, workers=1)[STEM]
+    assert (tally.graded, tally.before) == (1, 1)
+    assert len(set(seeds_in(tmp_path).values())) == 1
+    assert pages_in(tmp_path) == ["ada", "bruno"]
+    assert places.seed(STEM).hex() not in seeds_in(tmp_path).values()
+
+
+@pytest.mark.parametrize("function", ["write_page", "report"])
+def test_once_somebody_has_a_page_others_are_asked_something_else(
+    sandbox, tmp_path, monkeypatch, function
+):
+    """However the run ends."""
+    submitted, places = hand_in_two(tmp_path)
+    if function == "report":
+        monkeypatch.setattr(grade_class, "report", None)
+        with pytest.raises(TypeError):
+            grade_class.grade_class(submitted, STEM, places, workers=1)
+        monkeypatch.undo()
+    else:
+        ended_by(monkeypatch, function, submitted, places)
+    assert pages_in(tmp_path) == (["ada", "bruno"] if function == "report" else ["ada"])
+    asked = seeds_in(tmp_path)
+    assert places.seed(STEM).hex() not in asked.values()
+    hand_in(tmp_path, "chiara", STEM, solved_notebook(STEM))
+    tally = grade_class.grade_class(submitted, STEM, places, workers=1)[STEM]
+    assert (tally.graded, tally.before) == (1, 2)
+    assert seeds_in(tmp_path)["chiara"] not in asked.values()
+    assert pages_in(tmp_path) == ["ada", "bruno", "chiara"]
+
+
+def test_a_page_that_cannot_be_made_is_one_without_code(a_class, tmp_path, monkeypatch):
+    def page(learner, stem, notebook):
+        if any("exponentials" in cell["source"] for cell in notebook["cells"]):
+            raise ValueError("no page")
+        return feedback_page(learner, stem, notebook)
+
+    shutil.copytree(a_class[0], tmp_path / "copy")
+    places = Places(tmp_path / "copy", url_of(tmp_path / "copy"))
+    places.feedback("learner000", STEM).unlink()
+    monkeypatch.setattr(learner_page, "feedback_page", page)
+    grade_class.hand_back(STEM, places, ["learner000"])
+    written = places.feedback("learner000", STEM).read_text()
+    assert "10 of 10 points" in written
+    assert "It is not shown here: ValueError: no page." in written
+    report = (places.folder / "reports" / STEM / "report.html").read_text()
+    assert "their page is without their code: ValueError: no page" in report
 
 
 def test_what_was_graded_with_another_release_is_graded_again(a_class, tmp_path):
@@ -470,6 +555,37 @@ def started(commands):
             each.terminate()
         for each in running:
             each.wait(30)
+
+
+HOSTILE = (
+    "large = 0x" + "f" * 5_000,
+    "if 0:\n" + "    %x\n" * 600,
+    'x = %"""',
+    "a = [0]\n" * 20_000 + "!y\n" * 450,
+)
+
+
+def test_no_learner_stops_a_run(sandbox, tmp_path):
+    changes = {"softmax": f"{solution_sources(STEM)['softmax']}\n\n\n{HOSTILE[0]}"}
+    hand_in(tmp_path, "ada", STEM, solved_notebook(STEM))
+    for number, source in enumerate(HOSTILE):
+        hand_in(tmp_path, f"beside{number}", STEM, solved_notebook(STEM, extra_cells=[source]))
+    hand_in(tmp_path, "within", STEM, solved_notebook(STEM, changes))
+    hand_in(tmp_path, "zeno", STEM, solved_notebook(STEM))
+    places = Places(tmp_path, url_of(tmp_path))
+    tally = grade_class.grade_class(
+        tmp_path / "submitted", STEM, places, workers=2, limits=Limits(cell=3)
+    )[STEM]
+    assert (tally.graded, tally.failed) == (7, [])
+    totals = Counter()
+    for (learner, _), score in scores_in(places.gradebook).items():
+        totals[learner] += score
+    assert set(totals.values()) == {10}
+    assert pages_in(tmp_path) == sorted(totals)
+    report = (tmp_path / "reports" / STEM / "report.html").read_text()
+    assert all(learner in report for learner in totals)
+    assert "it takes more than 5 s" in report
+    assert places.sitting(STEM) == 2
 
 
 def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
