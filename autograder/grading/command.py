@@ -20,6 +20,8 @@ UNSANDBOXED = (
     " Each record says so."
 )
 
+OTHER_CHECKS = "other checks, or another numpy or torch, than today's"
+
 
 def grade_or_regrade(options):
     """Run `python -m autograder grade` with its options; return the exit status."""
@@ -80,7 +82,7 @@ def regrade(options, stem, places, how):
         summary_of_regrading(each, *outcome, kept=options.keep)
         for each, outcome in outcomes.items()
     ]
-    return summaries, not any(failed for _, _, failed in outcomes.values())
+    return summaries, not any(failed for _, _, failed, _ in outcomes.values())
 
 
 def graded_chapters(folder):
@@ -148,8 +150,8 @@ def summary_of(stem, tally):
     if tally.outdated:
         count = len(tally.outdated)
         lines.append(
-            f"{count} of those were graded with other checks than today's; --regrade says which"
-            " scores would change."
+            f"{count} of those were graded with {OTHER_CHECKS}; --regrade says which scores would"
+            " change."
         )
     if tally.failed:
         lines.append(
@@ -162,13 +164,15 @@ def summary_of(stem, tally):
     return "\n".join(lines)
 
 
-def summary_of_regrading(stem, count, changes, failed, kept):
+def summary_of_regrading(stem, count, changes, failed, outdated, kept):
     """Say which scores a regrading changes."""
     learners = len({change.learner for change in changes})
     lines = [
         f"{stem}: {count} graded again with their seeds; {count - learners - len(failed)} have the"
         " same scores to the bit."
     ]
+    if outdated:
+        lines.append(f"{len(outdated)} had been graded with {OTHER_CHECKS}.")
     if changes:
         lines.append(
             f"{learners}"

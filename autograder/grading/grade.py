@@ -6,6 +6,7 @@ that come back do, and they are compared with the reference's in this process. T
 is the part of its cases' weight that passed, times its points.
 """
 
+import ast
 import hashlib
 import os
 import re
@@ -13,6 +14,8 @@ import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
+from importlib import metadata
+from pathlib import Path
 
 import nbformat
 
@@ -20,7 +23,7 @@ from autograder.authoring.loading import questions_of
 from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
-from autograder.course import PRIVATE, ROOT, source_of
+from autograder.course import PRIVATE, ROOT, chapters, source_of
 from autograder.grading.places import seed_of
 from autograder.shared.judge import judge, share
 from autograder.shared.probes.stand_ins import modules_for
@@ -31,7 +34,11 @@ from autograder.shared.wire import printable
 os.environ["OMP_NUM_THREADS"] = "1"
 
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
-DECIDING = ("autograder/shared", "autograder/authoring")
+# What asks and judges, whatever the chapter is.
+DECIDING = ("autograder/shared", "autograder/authoring", "autograder/boundary")
+DECIDING_HERE = ("grade.py", "submission.py")
+QUESTIONS = ("autograder.checks", "solutions")  # what asks a question, and what answers it rightly
+LIBRARIES = ("numpy", "torch")
 
 
 @dataclass(frozen=True)
@@ -252,8 +259,37 @@ def stream(text):
 @cache
 def version_of_checks(stem):
     """Return a short hash of everything that decides a score of this chapter."""
-    checks = ROOT / "autograder" / "checks"
-    paths = [source_of(stem), *checks.glob(f"{stem}.py"), *sorted((checks / stem).glob("*.py"))]
-    paths += [path for folder in DECIDING for path in sorted((ROOT / folder).rglob("*.py"))]
-    paths += sorted(PRIVATE.glob(f"{stem}.py"))
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]
+    parts = [part for path in deciding(stem) for part in (path.name.encode(), path.read_bytes())]
+    # without "+cpu": builds for other devices run the same on a processor
+    parts += [metadata.version(name).partition("+")[0].encode() for name in LIBRARIES]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def deciding(stem):
+    """Return the paths of all of the course's code that decides a score of a chapter: its checks
+    and what they import, the references that it may build on, and what asks and judges.
+    """
+    before = chapters()
+    paths = [source_of(each) for each in before[: before.index(stem) + 1]]
+    paths += (ROOT / "autograder" / "checks" / stem).glob("*.py")
+    paths += [path for folder in DECIDING for path in (ROOT / folder).rglob("*.py")]
+    paths += [Path(__file__).with_name(name) for name in DECIDING_HERE]
+    found = set(PRIVATE.glob(f"{stem}.py"))
+    while paths:
+        path = paths.pop()
+        if path not in found and path.exists():
+            found.add(path)
+            paths += imported_for_a_score(path)
+    return sorted(found)
+
+
+def imported_for_a_score(path):
+    """Return the paths of the references and checks that a module imports, and of its packages."""
+    names = [".".join(each.parts) for each in path.relative_to(ROOT).parents]
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom):
+            names += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    places = [ROOT.joinpath(*name.split(".")) for name in names if name.startswith(QUESTIONS)]
+    return [path for place in places for path in (place.with_suffix(".py"), place / "__init__.py")]

@@ -38,7 +38,8 @@ def regrade_class(
         keep: put the new scores in place of the old ones; otherwise nothing is written.
 
     Returns:
-        number of submissions, list[Change], and list of (learner, reason) that could not be graded.
+        number of submissions, list[Change], list of (learner, reason) that could not be graded, and
+        list of learners whose scores are from another version of what decides.
 
     Raises:
         CourseError: if nothing has been graded yet.
@@ -49,7 +50,7 @@ def regrade_class(
         raise CourseError(
             f"no submission to {stem} has been graded in {places.folder}; grade first"
         )
-    changes, before, failed, kept = [], {}, [], []
+    changes, before, failed, outdated, kept = [], {}, [], [], []
     with only_writer(places.folder):
         with graders(stem, workers, scheduler, unsandboxed, places) as (pool, scores):
             tasks = tasks_of(stem, paths, limits or Limits(), unsandboxed, before, failed)
@@ -59,13 +60,17 @@ def regrade_class(
                     failed.append((task.learner, str(outcome)))
                     continue
                 record = json.loads(outcome)["metadata"]["autograder"]
-                changes += differences(task.learner, before.pop(task.learner), record)
+                earlier = before.pop(task.learner)
+                if earlier.get("checks") != task.checks:
+                    outdated.append(task.learner)
+                changes += differences(task.learner, earlier, record)
                 if keep:
                     keep_graded(outcome, task, places, scores())
                     kept.append(task.learner)
         if keep:
             hand_back(stem, places, kept)
-    return len(paths), sorted(changes, key=lambda change: (change.learner, change.exercise)), failed
+    changes.sort(key=lambda change: (change.learner, change.exercise))
+    return len(paths), changes, failed, outdated
 
 
 def tasks_of(stem, paths, limits, unsandboxed, before, failed):

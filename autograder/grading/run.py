@@ -37,7 +37,7 @@ class Tally:
         graded: submissions graded now.
         before: submissions that had been graded before.
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
-        outdated: learners who were graded with other checks than today's.
+        outdated: learners who were graded with another version of what decides than today's.
         unsandboxed: whether any learner's code ran without a boundary.
         report: path of the instructor's page.
     """
@@ -127,7 +127,7 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
             if not is_entered(learner, stem, places, scores()):
                 scores().store(learner, before, when)
                 learners.append(learner)
-            if before.metadata["autograder"]["checks"] != checks:
+            if before.metadata["autograder"].get("checks") != checks:
                 tally.outdated.append(learner)
             tally.before += 1
             done(learner)

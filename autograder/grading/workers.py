@@ -28,7 +28,10 @@ from autograder.grading.grade import (
 )
 from autograder.grading.submission import Submission, rebuild
 
-SAME_COURSE = "let it have this version of the course, private cases included, and start it again"
+SAME_COURSE = (
+    "let it have this version of the course, private cases included, and of numpy and torch, and"
+    " start it again"
+)
 ATTEMPTS = 3  # at what is not the learner's fault, such as a worker that was killed
 AHEAD = 4  # submissions that wait for each worker
 

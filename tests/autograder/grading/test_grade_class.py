@@ -209,12 +209,21 @@ def test_regrading_gives_the_same_scores_and_says_which_would_change(a_class, tm
     )
     cell["score"] -= 0.5  # as if the checks had been stricter then
     nbformat.write(notebook, path)
+    notebook.metadata["autograder"]["checks"] = "0" * 16
+    nbformat.write(notebook, path)
+    older = copy / "autograded" / "learner002" / STEM / f"{STEM}.ipynb"
+    older.write_text(older.read_text().replace('"checks"', '"nothing"'))
     said = grade("--regrade", "--into", copy)
+    assert "2 had been graded with other checks, or another numpy or torch, than today's" in said
     assert "1 would change" in said
     assert "learner001  softmax: 1.5 -> 2" in said
     assert nbformat.read(path, as_version=4).metadata == notebook.metadata
+    again = grade(copy / "submitted", "--into", copy)
+    assert "2 of those were graded with other checks, or another numpy or torch, than" in again
     grade("--regrade", "--keep", "--into", copy)
-    assert "10 have the same scores" in grade("--regrade", "--into", copy)
+    said = grade("--regrade", "--into", copy)
+    assert "10 have the same scores" in said
+    assert "other checks" not in said
     assert scores_in(url_of(copy)) == scores_in(url_of(folder))
 
 
