@@ -129,7 +129,20 @@ def add_grade(commands):
         "--workers", type=int, help="processes; as many as there are cores, if nothing is said"
     )
     grade.add_argument(
-        "--scheduler", help="address of a dask.distributed scheduler whose workers grade: tcp://..."
+        "--scheduler", help="address of a dask.distributed scheduler whose workers grade: tls://..."
+    )
+    for name, what in {
+        "ca-file": "certificate of who signed the cluster's certificates",
+        "cert": "your own certificate",
+        "key": "its private key",
+    }.items():
+        grade.add_argument(
+            f"--tls-{name}", metavar="PEM", help=f"with --scheduler: {what}, as for dask's commands"
+        )
+    grade.add_argument(
+        "--unencrypted",
+        action="store_true",
+        help="with --scheduler: let everybody on the way read the seed and learners' work",
     )
     grade.add_argument(
         "--regrade",

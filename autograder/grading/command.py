@@ -13,6 +13,7 @@ from autograder.course import SUBMITTED, CourseError, chapters, require_chapter
 from autograder.grading.places import Places
 from autograder.grading.regrade import regrade_class
 from autograder.grading.run import grade_class
+from autograder.grading.workers import CERTIFICATES, Scheduler
 from autograder.shared.wire import printable
 
 UNSANDBOXED = (
@@ -32,7 +33,7 @@ def grade_or_regrade(options):
     with as_course_errors(), Progress() as show:
         how = {
             "workers": options.workers,
-            "scheduler": options.scheduler,
+            "scheduler": scheduler_from(options),
             "unsandboxed": options.unsandboxed,
             "show": show,
         }
@@ -60,6 +61,14 @@ def places_from(options):
     folder = Path(options.into or Places.folder).resolve()
     own = f"sqlite:///{folder / 'gradebook.db'}"
     return Places(folder, options.gradebook or os.environ.get("GRADEBOOK_URL") or own)
+
+
+def scheduler_from(options):
+    """Return the Scheduler that options name, or None."""
+    about = (options.tls_ca_file, options.tls_cert, options.tls_key, options.unencrypted)
+    if not options.scheduler and any(about):
+        raise CourseError(f"{CERTIFICATES} and --unencrypted belong to --scheduler")
+    return Scheduler(options.scheduler, *about) if options.scheduler else None
 
 
 def grade(options, stem, places, how):

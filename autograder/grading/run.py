@@ -69,7 +69,7 @@ def grade_class(
         stem: the chapter; None for all that were handed in.
         places: where the results go; the course's own folders unless something else is said.
         workers: processes on this machine; as many as it has cores, unless something else is said.
-        scheduler: address of a dask.distributed scheduler, whose workers grade instead.
+        scheduler: `autograder.grading.workers.Scheduler`, whose cluster's workers grade instead.
         show: called as show(stem, done, of, learner) after each submission.
         remark: called with a sentence about files that are passed over.
 

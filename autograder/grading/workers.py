@@ -14,6 +14,8 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import cache
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -32,6 +34,7 @@ SAME_COURSE = (
     "let it have this version of the course, private cases included, and of numpy and torch, and"
     " start it again"
 )
+CERTIFICATES = "--tls-ca-file, --tls-cert and --tls-key"
 ATTEMPTS = 3  # at what is not the learner's fault, such as a worker that was killed
 AHEAD = 4  # submissions that wait for each worker
 
@@ -51,7 +54,7 @@ class Task:
     stem: str
     learner: str
     submission: Submission
-    seed: bytes
+    seed: bytes = field(repr=False)  # a cluster's logs show what failed
     checks: str
     limits: Limits = field(default_factory=Limits)
     unsandboxed: bool = False
@@ -137,32 +140,108 @@ class Pool:
         return ProcessPoolExecutor(self.workers, context, be_a_worker, (theirs, self.line))
 
 
+@dataclass(frozen=True)
+class Scheduler:
+    """A dask.distributed scheduler, and how it is reached.
+
+    Args:
+        address: "tls://host:8786", or "tcp://127.0.0.1:8786" on this machine.
+        tls_ca_file, tls_cert, tls_key: paths of PEM files, as the commands `dask scheduler` and
+            `dask worker` take them; without them, those of dask's own configuration.
+        unencrypted: let tasks travel as anybody on the way can read them.
+    """
+
+    address: str
+    tls_ca_file: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    unencrypted: bool = False
+
+    def security(self):
+        """Return what dask needs to know of the certificates.
+
+        Raises:
+            CourseError: if there are none where they are needed, or some where they are of no use,
+                or if the address is one to which tasks would travel unencrypted.
+        """
+        from distributed import Security
+
+        given = (self.tls_ca_file, self.tls_cert, self.tls_key)
+        if any(given) and not (all(given) and self.address.startswith("tls://")):
+            raise CourseError(f"for a scheduler at tls://host:port, give all of {CERTIFICATES}")
+        if missing := [path for path in given if path and not os.path.isfile(path)]:
+            raise CourseError(f"there is no file {missing[0]}; {CERTIFICATES} each name one")
+        self.require_encryption([self.address])
+        security = Security()
+        if any(given):
+            names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
+            security = Security(**dict(zip(names, given, strict=True)), require_encryption=True)
+        try:
+            context = security.get_connection_args("client")["ssl_context"]
+        except OSError as error:
+            raise CourseError(f"{CERTIFICATES} name no such certificates: {error}") from None
+        if self.address.startswith("tls://") and not context:
+            raise CourseError(f"the scheduler at {self.address} needs {CERTIFICATES}")
+        return security
+
+    def require_encryption(self, addresses):
+        """Let nobody on the way read a task, which holds the secret seed and learners' work.
+
+        Raises:
+            CourseError: if an address is on another machine and not encrypted.
+        """
+        plain = [each for each in addresses if not (is_encrypted(each) or is_here(each))]
+        if plain and not self.unencrypted:
+            raise CourseError(
+                f"tasks would travel to {plain[0]} so that anybody on the way can read the secret"
+                f" seed and learners' work; start the cluster with certificates and give"
+                f" tls://host:port with {CERTIFICATES}, or, in a network that you trust, say"
+                " --unencrypted"
+            )
+
+
+def is_encrypted(address):
+    """Return whether what travels to a dask address is encrypted."""
+    return address.startswith(("tls://", "wss://"))
+
+
+def is_here(address):
+    """Return whether a dask address is on this machine and cannot be reached from another."""
+    scheme, _, rest = address.rpartition("://")
+    host = urlsplit(f"//{rest}").hostname or ""
+    try:
+        return scheme == "inproc" or host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # a name, which may lead anywhere
+        return False
+
+
 class Cluster:
     """The workers of a dask.distributed cluster. Use it in a `with` statement.
 
     Args:
-        address: of the scheduler.
+        scheduler: a Scheduler.
         stem: the chapter, whose checks must be the same everywhere.
 
     Raises:
         CourseError: if nobody answers, or the workers cannot grade as this machine would.
     """
 
-    def __init__(self, address, stem):
+    def __init__(self, scheduler, stem):
+        address, security = scheduler.address, scheduler.security()
         try:
             from distributed import Client
 
-            self.client = Client(address, timeout=10)
+            self.client = Client(address, timeout=10, security=security)
         except (OSError, ValueError, TimeoutError) as error:
-            raise CourseError(f"no scheduler answers at {address}: {error}") from None
-        threads = sum(
-            worker["nthreads"]
-            for worker in self.client.scheduler_info(n_workers=-1)["workers"].values()
-        )
+            hint = "; is it started with the same certificates?" if is_encrypted(address) else ""
+            raise CourseError(f"no scheduler answers at {address}: {error}{hint}") from None
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        scheduler.require_encryption(workers)
+        threads = sum(worker["nthreads"] for worker in workers.values())
         if not threads:
             raise CourseError(
                 f"the scheduler at {address} has no workers; start some: dask worker {address}"
-                " --nthreads 1"
+                " --nthreads 1, with the options for certificates that the scheduler has"
             )
         versions = self.client.run(version_of_checks, stem, on_error="return")
         for worker, version in versions.items():

@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -36,7 +37,7 @@ from autograder.grading.gradebook import Scores
 from autograder.grading.places import Places, only_writer, seed_key
 from autograder.grading.regrade import handed_in_before
 from autograder.grading.submission import MOST_CELLS, read_submission, rebuild
-from autograder.grading.workers import Cluster, Task, results
+from autograder.grading.workers import Cluster, Scheduler, Task, results
 from autograder.grading.workers import grade as grade_task
 from autograder.reporting import learner_page
 from autograder.reporting.learner_page import feedback_page
@@ -474,6 +475,9 @@ def test_a_system_without_locks_is_told_the_way(tmp_path, monkeypatch):
         ),
         (["submitted", "--gradebook", "nonsense"], "the gradebook could not be opened"),
         (["submitted", "--scheduler", "tcp://127.0.0.1:1"], "no scheduler answers"),
+        (["submitted", "--scheduler", "tcp://10.0.0.1:8786"], "tasks would travel to tcp://10."),
+        (["submitted", "--scheduler", "tls://127.0.0.1:1"], "needs --tls-ca-file, --tls-cert"),
+        (["submitted", "--tls-key", "k"], "belong to --scheduler"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path, options, words):
@@ -597,12 +601,25 @@ def test_no_learner_stops_a_run(sandbox, tmp_path):
     assert places.sitting(STEM) == 2
 
 
+def certificates(folder):
+    """Make a cluster's certificate as the page for instructors does; return the options that name
+    it.
+    """
+    page = (ROOT / "book" / "instructors.md").read_text(encoding="utf-8")
+    [make] = re.findall(r"^openssl req .*?[^\\\\]$", page, re.MULTILINE | re.DOTALL)
+    subprocess.run(make, shell=True, cwd=folder, check=True, capture_output=True)
+    made = {"--tls-ca-file": "crt", "--tls-cert": "crt", "--tls-key": "key"}
+    return [word for name, end in made.items() for word in (name, folder / f"cluster.{end}")]
+
+
 def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
+    """Encrypted, as the page for instructors has it."""
     folder, submitted, _ = a_class
     same_key(tmp_path / "cluster")
-    address = f"tcp://127.0.0.1:{free_port()}"
+    address, encrypted = f"tls://127.0.0.1:{free_port()}", certificates(tmp_path)
     dask = Path(sys.executable).parent / "dask"
-    scheduler = [dask, "scheduler", "--host", address, "--no-dashboard", "--no-jupyter"]
+    host = ["--host", "127.0.0.1", "--protocol", "tls", "--port", address.rpartition(":")[2]]
+    scheduler = [dask, "scheduler", *host, "--no-dashboard", "--no-jupyter", *encrypted]
     worker = [
         dask,
         "worker",
@@ -614,12 +631,15 @@ def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
         "--no-dashboard",
         "--local-directory",
         tmp_path,
+        *encrypted,
     ]
     with started([scheduler, worker]):
         until = time.monotonic() + 60
         while True:
             ran = subprocess.run(
-                command(submitted, "--into", tmp_path / "cluster", "--scheduler", address),
+                command(
+                    submitted, "--into", tmp_path / "cluster", "--scheduler", address, *encrypted
+                ),
                 cwd=ROOT,
                 env=environment(),
                 capture_output=True,
@@ -677,22 +697,69 @@ def postgres(tmp_path):
     shutil.rmtree(data)
 
 
-def test_workers_with_other_checks_are_refused(monkeypatch):
-    class Client:
-        def __init__(self, *_, **__):
-            pass
+@pytest.fixture
+def worker_at(monkeypatch):
+    """Let a cluster have one worker at an address, which has other checks."""
 
-        def scheduler_info(self, **_):
-            return {"workers": {"tcp://there": {"nthreads": 1}}}
+    def there(address):
+        class Client:
+            def __init__(self, *_, **__):
+                pass
 
-        def run(self, *_, **__):
-            return {"tcp://there": "others"}
+            def scheduler_info(self, **_):
+                return {"workers": {address: {"nthreads": 1}}}
 
-    monkeypatch.setattr("distributed.Client", Client)
-    with pytest.raises(
-        CourseError, match="the worker tcp://there has other checks of ch04_attention"
-    ):
-        Cluster("tcp://here", STEM)
+            def run(self, *_, **__):
+                return {address: "others"}
+
+        monkeypatch.setattr("distributed.Client", Client)
+
+    return there
+
+
+OTHERS = "has other checks of ch04_attention"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "worker", "words"),
+    [
+        ("tcp://127.0.0.1:1", "tcp://127.0.0.1:2", OTHERS),
+        ("tcp://[::1]:1", "tcp://localhost:2", OTHERS),
+        ("127.0.0.1:1", "tls://10.0.0.2:2", OTHERS),
+        ("tcp://127.0.0.1:1", "tcp://10.0.0.2:2", "would travel to tcp://10.0.0.2:2 so that"),
+        ("tcp://10.0.0.1:1", "tls://10.0.0.2:2", "would travel to tcp://10.0.0.1:1 so that"),
+        ("tcp://head:1", "tls://10.0.0.2:2", "would travel to tcp://head:1 so that"),
+        ("127.0.0.1.example.com:1", "tls://10.0.0.2:2", "would travel to 127.0.0.1.example"),
+        ("0.0.0.0:1", "tls://10.0.0.2:2", "would travel to 0.0.0.0:1"),
+    ],
+)
+def test_no_task_travels_unencrypted_to_another_machine(worker_at, scheduler, worker, words):
+    worker_at(worker)
+    with pytest.raises(CourseError, match=words):
+        Cluster(Scheduler(scheduler), STEM)
+    with pytest.raises(CourseError, match=OTHERS):  # so far a task could go
+        Cluster(Scheduler(scheduler, unencrypted=True), STEM)
+
+
+@pytest.mark.parametrize(
+    ("address", "names", "words"),
+    [
+        ("tls://head:1", ("crt", "crt", ""), "give all of --tls-ca-file, --tls-cert and --tls-key"),
+        ("tcp://127.0.0.1:1", ("crt", "crt", "key"), "for a scheduler at tls://"),
+        ("tls://head:1", ("crt", "crt", "pem"), "there is no file .*cluster.pem"),
+        ("tls://head:1", ("key", "crt", "key"), "name no such certificates"),
+        ("tls://head:1", ("", "", ""), "the scheduler at tls://head:1 needs --tls-ca-file"),
+    ],
+)
+def test_certificates_that_do_not_fit_are_one_sentence(tmp_path, address, names, words):
+    certificates(tmp_path)
+    given = [name and str(tmp_path / f"cluster.{name}") for name in names]
+    with pytest.raises(CourseError, match=words):
+        Cluster(Scheduler(address, *given), STEM)
+
+
+def test_what_a_clusters_logs_show_of_a_task_is_not_its_seed():
+    assert "secret" not in repr(Task(STEM, "ada", None, b"secret", "checks"))
 
 
 def test_what_the_machine_refuses_is_a_sentence():
