@@ -22,6 +22,15 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 
+# A shell's lines: where Python lies in root's home, that is made to look like a folder that
+# everybody may enter, for this one process and its children
+PYTHON_FOR_EVERYBODY = """
+case "$PYTHON" in /root/*)
+    mount -t tmpfs tmpfs /mnt && mkdir /mnt/python && mount --bind "$PYTHON" /mnt/python &&
+    mount -t tmpfs -o mode=755 tmpfs /root && mkdir -p "$PYTHON" && mount --bind /mnt/python "$PYTHON" || exit
+esac
+"""
+
 
 def judged(prepared, implementation):
     """Judge an implementation on prepared cases, as the grader would, without a kernel."""

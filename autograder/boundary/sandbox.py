@@ -29,6 +29,7 @@ from autograder.authoring.released import modules_of_notebook
 from autograder.boundary.mounts import environment, inside, mounts
 from autograder.boundary.places import new_connection, new_folder
 from autograder.boundary.unsandboxed import Unsandboxed
+from autograder.boundary.users import hand_over, user_of_submissions
 from autograder.course import CourseError
 from autograder.shared.probes.stand_ins import modules_for
 from autograder.shared.visible import read_visible_cases
@@ -37,11 +38,24 @@ HELP = (
     "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), grade"
     " in a container, or, for notebooks that you trust, say --unsandboxed"
 )
+NO_USER_NAMESPACES = (
+    "this machine or container does not let a process make a namespace of users; allow it (sysctl"
+    " user.max_user_namespaces, and where they exist kernel.unprivileged_userns_clone and"
+    " kernel.apparmor_restrict_unprivileged_userns; in a container, --security-opt"
+    " seccomp=unconfined), or, for notebooks that you trust, say --unsandboxed"
+)
+ADVICE = {  # by the step that failed
+    "unshare": NO_USER_NAMESPACES,
+    "namespace": NO_USER_NAMESPACES,
+    "mount proc": (
+        "this container hides a part of /proc, so nobody in it may mount another; start it with"
+        " --security-opt systempaths=unconfined (Docker) or --security-opt unmask=ALL (Podman)"
+    ),
+}
 CREDENTIALS = struct.Struct("iii")  # process, user and group of who sent a message
 START_SECONDS = 60  # for the server, which imports PyTorch
 FORK_SECONDS = 20  # for a kernel, on a machine that is busy; after that another is started
 END_SECONDS = 10
-NOBODY = 65534  # who submissions run as, where the grader is root
 
 
 @dataclass(frozen=True)
@@ -90,8 +104,9 @@ class Sandbox:
         os.chmod(self.folder.name, 0o711)
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.errors = open(Path(self.folder.name) / "errors.txt", "w+")
+        self.user = user_of_submissions()
         self.process = subprocess.Popen(
-            command(self.stem, self.folder.name),
+            command(self.stem, self.folder.name, self.user),
             stdin=theirs,
             stdout=subprocess.DEVNULL,
             stderr=self.errors,
@@ -99,6 +114,8 @@ class Sandbox:
         )
         theirs.close()
         self.is_ready = False
+        # what a submission's process needs is tried before the server takes seconds to import
+        self.trial, *_ = self.ask_for_process(Bounds(), trial=True)
         return self
 
     def wait_until_ready(self):
@@ -106,24 +123,26 @@ class Sandbox:
         useful.
 
         Raises:
-            CourseError: where it does not start; the message says what to do.
+            CourseError: where it does not start, or could not start the process of a submission;
+                the message says what to do.
         """
         if self.is_ready:
             return
+        problem, _ = answer_on(self.trial, START_SECONDS)
         self.socket.settimeout(START_SECONDS)
-        with contextlib.suppress(OSError):
-            self.is_ready = self.socket.recv(16) == b"ready"
+        if not problem:
+            with contextlib.suppress(OSError):
+                self.is_ready = self.socket.recv(16) == b"ready"
         if self.is_ready:
             return
         self.errors.seek(0)
-        reason = self.errors.read()[-400:].strip() or "no reason was given"
+        reason = self.errors.read().strip() or problem or "no reason was given"
         self.__exit__()
-        raise CourseError(
-            f"learners' code is run inside bubblewrap, which does not work here ({reason}); {HELP}"
-        )
+        raise CourseError(why_not_here(reason))
 
     def __exit__(self, *exception):
         self.socket.close()
+        self.trial.close()
         self.process.terminate()
         self.process.wait()
         self.errors.close()
@@ -140,22 +159,30 @@ class Sandbox:
         """
         self.restart_if_gone()
         self.wait_until_ready()
+        control, folder, connection = self.ask_for_process(bounds or Bounds())
+        problem, keeper = answer_on(control, FORK_SECONDS)
+        if problem:
+            control.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise RuntimeError(f"no kernel could be started: {problem}")
+        return Process(control, folder, connection, keeper)
+
+    def ask_for_process(self, bounds, trial=False):
+        """Ask the server for the process of a submission.
+
+        Args:
+            trial: of one that ends as soon as it could be a kernel.
+
+        Returns:
+            the socket on which its keeper answers, the kernel's folder, and the connection to it.
+        """
         folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self.folder.name))
         connection = new_connection()
         (folder / "kernel.json").write_text(json.dumps({**connection, "ip": "/run/kernel/kernel"}))
-        hand_over(folder)
-        request = {"kernel": folder.name, "limits": asdict(bounds or Bounds())}
-        control = self.send(request)
-        try:
-            answer, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
-        except TimeoutError:
-            answer = b"nothing was heard of it"
-        if answer != b"ready":
-            control.close()
-            shutil.rmtree(folder, ignore_errors=True)
-            raise RuntimeError(f"no kernel could be started: {answer.decode(errors='replace')}")
-        keeper, _, _ = CREDENTIALS.unpack(ancillary[0][2])
-        return Process(control, folder, {**connection, "ip": str(folder / "kernel")}, keeper)
+        hand_over(folder, self.user)
+        request = {"kernel": folder.name, "limits": asdict(bounds)}
+        control = self.send({**request, "user": self.user, "trial": trial})
+        return control, folder, {**connection, "ip": str(folder / "kernel")}
 
     def restart_if_gone(self):
         """Start another server where this one was killed from outside, or ran out of memory."""
@@ -165,13 +192,27 @@ class Sandbox:
             self.__enter__()
 
     def send(self, request):
-        """Ask the server for a process; return the socket on which its keeper answers."""
+        """Send the server a request; return the socket on which it is answered."""
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        socket.send_fds(self.socket, [json.dumps(request).encode()], [theirs.fileno()])
+        with contextlib.suppress(OSError):  # a server that is gone has closed the other end
+            socket.send_fds(self.socket, [json.dumps(request).encode()], [theirs.fileno()])
         theirs.close()
-        control.settimeout(FORK_SECONDS)
         return control
+
+
+def answer_on(control, seconds):
+    """Wait for a keeper's answer; return why there is no process (None where there is one), and the
+    keeper's process id.
+    """
+    control.settimeout(seconds)
+    try:
+        answer, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
+    except TimeoutError:
+        return "nothing was heard of it", None
+    if answer != b"ready":
+        return answer.decode(errors="replace").strip() or "its keeper is gone", None
+    return None, CREDENTIALS.unpack(ancillary[0][2])[0]
 
 
 class Process:
@@ -217,6 +258,21 @@ class Process:
                 process.kill()
 
 
+def why_not_here(reason):
+    """Return the sentence that says why submissions cannot be run inside bubblewrap here, and what
+    to do.
+
+    Args:
+        reason: what was said by bubblewrap, the fork server or a submission's first process.
+    """
+    said = reason.splitlines()[-1][-300:]
+    advice = [words for step, words in ADVICE.items() if step in said]
+    return (
+        f"learners' code is run inside bubblewrap, which does not work here ({said}):"
+        f" {''.join(advice) or HELP}"
+    )
+
+
 @cache
 def boundary(stem, unsandboxed=False):
     """Return this process's boundary for submissions to a chapter; it ends with the process.
@@ -248,19 +304,13 @@ def end_boundary(stem, unsandboxed=False):
     chosen.__exit__()
 
 
-def hand_over(folder):
-    """Give a kernel's folder, with the key to its messages, to the user that its submission runs
-    as, and to nobody else.
+def command(stem, folder, user):
+    """Return the command line that starts the fork server.
+
+    Args:
+        user: who submissions run as; see `autograder.boundary.users`.
     """
-    for path in (*folder.iterdir(), folder):
-        if os.getuid() == 0:
-            os.chown(path, NOBODY, NOBODY)
-        path.chmod(0o700)
-
-
-def command(stem, folder):
-    """Return the command line that starts the fork server."""
-    root = os.getuid() == 0
+    root = user is not None
     # limits on processes do not bind a real root, who becomes nobody in each child; an ordinary
     # user is root of a world of its own, and needs CAP_SETFCAP to map that root to nobody
     user = [] if root else ["--unshare-user", "--uid", "0", "--gid", "0"]

@@ -37,9 +37,9 @@ from autograder.boundary.inside.world import (
     SET_DUMPABLE,
     SET_PARENT_DEATH_SIGNAL,
     arrange_world,
-    become_nobody,
     close_all_but,
     drop_capabilities,
+    enter_new_namespaces,
     libc,
     limit,
     mount,
@@ -51,6 +51,8 @@ from autograder.boundary.inside.world import (
 DETACH = 2
 # Bound here by the sandbox: a process may mount /proc only where it can see a whole one.
 OUTSIDE_PROC = "/run/outside-proc"
+READY = b"ready"
+MOST_TOLD = 2000  # bytes of what a keeper tells the grader
 LOOK_SECONDS = 0.1  # between two looks at what a submission holds
 PRELOADED = (  # what a kernel would import at its start, and with the first answer
     "IPython.core.completerlib",
@@ -75,19 +77,29 @@ def main():
     mount("proc", "/proc", "proc")
     require(libc.umount2(OUTSIDE_PROC.encode(), DETACH), f"umount {OUTSIDE_PROC}")
     libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
-    import_what_notebooks_import(sys.argv[1:])
-    gc.freeze()  # a collection in a child would touch, and so copy, every page that both share
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children that end leave nothing behind
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server = socket.socket(fileno=os.dup(0))
+    serve(server)  # the first request is a trial, which need not wait for what is imported
+    import_what_notebooks_import(sys.argv[1:])
+    gc.freeze()  # a collection in a child would touch, and so copy, every page that both share
     server.sendall(b"ready")
-    while request := receive(server):
-        message, descriptors = request
-        if os.fork() == 0:
-            server.close()
-            keep_one_submission(socket.socket(fileno=descriptors[0]), json.loads(message))
-        for descriptor in descriptors:
-            os.close(descriptor)
+    while serve(server):
+        pass
+
+
+def serve(server):
+    """Start a keeper for the next request; return False where there is none any more."""
+    request = receive(server)
+    if request is None:
+        return False
+    message, descriptors = request
+    if os.fork() == 0:
+        server.close()
+        keep_one_submission(socket.socket(fileno=descriptors[0]), json.loads(message))
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return True
 
 
 def import_what_notebooks_import(names):
@@ -122,7 +134,7 @@ def keep_one_submission(control, request):
     """
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        become_nobody()
+        enter_new_namespaces(request["user"])
         leave_session_keyring()
         bound, tell_bound = os.pipe()
         child = os.fork()
@@ -131,14 +143,15 @@ def keep_one_submission(control, request):
             os.close(bound)
             be_the_submission(request, tell_bound)
         os.close(tell_bound)
-        if os.read(bound, 1):
+        told = os.read(bound, MOST_TOLD)
+        if told == READY:
             # its sockets are there: from here on it cannot fill the disk on which they lie
             remount_read_only(KERNEL)
-            control.sendall(b"ready")
+        control.sendall(told or b"its first process ended at once")
         follow(control, child, request["limits"]["memory_in_all"])
     except BaseException:
         with contextlib.suppress(OSError):
-            control.sendall(traceback.format_exc()[-2000:].encode())
+            control.sendall(last_line_of_error())
     os._exit(0)
 
 
@@ -156,10 +169,20 @@ def be_the_submission(request, tell_bound):
         libc.prctl(SET_DUMPABLE, 1, 0, 0, 0)
         write("/proc/self/oom_score_adj", "1000")  # where memory ends all the same, this goes first
         filter_system_calls()
-        be_a_kernel(tell_bound)
+        if request["trial"]:
+            os.write(tell_bound, READY)
+        else:
+            be_a_kernel(tell_bound)
     except BaseException:
-        traceback.print_exc()
+        with contextlib.suppress(OSError):  # a kernel has closed it
+            os.write(tell_bound, last_line_of_error())
     os._exit(1)
+
+
+def last_line_of_error():
+    """Return what the exception at hand says, in a line."""
+    kind, error, _ = sys.exc_info()
+    return traceback.format_exception_only(kind, error)[-1].strip().encode()[:MOST_TOLD]
 
 
 def follow(control, child, most_memory):

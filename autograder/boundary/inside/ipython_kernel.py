@@ -64,6 +64,6 @@ def be_a_kernel(tell_bound):
         config=settings, connection_file=f"{KERNEL}/kernel.json"
     )
     app.initialize()
-    os.write(tell_bound, b"1")
+    os.write(tell_bound, b"ready")
     os.close(tell_bound)
     app.start()

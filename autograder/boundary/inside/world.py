@@ -23,31 +23,25 @@ UNREADABLE = ("/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/kallsym
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def become_nobody():
-    """Enter new namespaces as a user without any right; the first child will be process 1 of its
-    own world.
+def enter_new_namespaces(user):
+    """Enter new namespaces, as a user without any right outside of them; the first child will be
+    process 1 of its own world.
+
+    Args:
+        user: to become, where this is a real root, whom limits on the number of processes do not
+            bind; None: stay who this is.
     """
-    uid = os.getuid()
-    if os.stat("/proc/self/ns/user").st_ino and is_initial_user_namespace():
+    if user is not None:
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-        uid = NOBODY
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    uid, gid = os.getuid(), os.getgid()
     libc.prctl(SET_DUMPABLE, 1, 0, 0, 0)  # or the maps below belong to root
-    gid = os.getgid()
     require(libc.unshare(NEW_NAMESPACES), "unshare")
     write("/proc/self/setgroups", "deny")
     write("/proc/self/uid_map", f"{NOBODY} {uid} 1")
     write("/proc/self/gid_map", f"{NOBODY} {gid} 1")
     libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)
-
-
-def is_initial_user_namespace():
-    """Return whether this process is a real root, whom limits on the number of processes do not
-    bind.
-    """
-    with open("/proc/self/uid_map") as file:
-        return os.getuid() == 0 and int(file.read().split()[2]) > 1
 
 
 def arrange_world(request):

@@ -22,7 +22,7 @@ from autograder.course import ROOT
 from autograder.reporting.record import read_graded
 from autograder.reporting.results import write_report
 from tests.attacks import attacks, honest, points_of
-from tests.conftest import hand_in, solved_notebook
+from tests.conftest import PYTHON_FOR_EVERYBODY, hand_in, solved_notebook
 
 pytestmark = [
     pytest.mark.xdist_group("attacks"),
@@ -52,13 +52,8 @@ PLACES = {
 }
 SELDOM = set((ROOT / "tests" / "attacks" / "seldom.txt").read_text(encoding="utf-8").split())
 ORDINARY_USER = 54321  # any number that nobody has
-# where Python lies in root's home, that is made to look like a folder that everybody may enter, for
-# this one process
 AS_SOMEBODY_ELSE = f"""
-case "$PYTHON" in /root/*)
-    mount -t tmpfs tmpfs /mnt && mkdir /mnt/python && mount --bind "$PYTHON" /mnt/python &&
-    mount -t tmpfs -o mode=755 tmpfs /root && mkdir -p "$PYTHON" && mount --bind /mnt/python "$PYTHON" || exit
-esac
+{PYTHON_FOR_EVERYBODY}
 exec setpriv --reuid={ORDINARY_USER} --regid={ORDINARY_USER} --clear-groups "$@"
 """
 CONTROLS = ("!first", "~last")  # right solutions, graded before and after everybody

@@ -1,0 +1,116 @@
+"""In containers of several kinds, grading either works or says in a sentence why it cannot."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from autograder.course import ROOT
+from tests.conftest import PYTHON_FOR_EVERYBODY, hand_in, solved_notebook
+
+STEM = "ch04_attention"
+# As rootless containers have them: their root is an ordinary user outside, all others are unused.
+MAP = "0 1000 1\n1 100000 65536\n"
+# Enters a namespace of users, waits until somebody has written its map, and is its root.
+IN_A_MAP = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x10000000):
+    sys.exit(os.strerror(ctypes.get_errno()))
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+os.setresgid(0, 0, 0)
+os.setresuid(0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+OWN_PYTHON = [
+    *("unshare", "--mount", "sh", "-c", f'{PYTHON_FOR_EVERYBODY}exec "$@"', "sh"),
+    *(sys.executable, "-c", IN_A_MAP),
+]
+
+
+@pytest.fixture
+def place():
+    """A folder that everybody may write to, with a right solution handed in."""
+    folder = Path(tempfile.mkdtemp(prefix="containers-", dir="/tmp"))
+    hand_in(folder, "ada", STEM, solved_notebook(STEM))
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def grade(place, *prefix, uid_map=""):
+    """Grade what is in a folder, by a command that begins with others, one of which may wait for a
+    map of users; return the exit status, and what was said.
+    """
+    command = [sys.executable, "-m", "autograder", "grade", place / "submitted"]
+    process = subprocess.Popen(
+        [*prefix, *map(str, command), "--into", str(place / "into"), "--workers", "1"],
+        env={
+            "HOME": str(place),
+            "TMPDIR": str(place),
+            "PYTHONPATH": str(ROOT),
+            "PATH": "/usr/bin:/bin",
+            "PYTHON": sys.base_prefix,
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if uid_map and (pid := process.stdout.readline().strip()).isdigit():
+        for kind in ("uid_map", "gid_map"):
+            Path(f"/proc/{pid}/{kind}").write_text(uid_map)
+    said, _ = process.communicate("\n")
+    return process.returncode, said
+
+
+@pytest.fixture
+def user_namespaces():
+    """Skip where nobody can make a namespace of users."""
+    tried = subprocess.run(["unshare", "--user", "true"], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"no namespace of users can be made here: {tried.stderr.strip()}")
+
+
+@pytest.mark.usefixtures("sandbox", "user_namespaces")
+def test_root_of_a_map_of_one_user_grades(place):
+    status, said = grade(place, "unshare", "--user", "--map-root-user")
+    assert status == 0, said
+    assert "1 graded" in said
+
+
+@pytest.mark.usefixtures("sandbox", "user_namespaces")
+@pytest.mark.skipif(os.getuid() != 0, reason="to write a map of two lines takes root")
+@pytest.mark.parametrize("uid_map", [MAP, "0 100000 1000\n"])
+def test_root_of_any_map_grades(place, uid_map):
+    status, said = grade(place, *OWN_PYTHON, uid_map=uid_map)
+    assert status == 0, said
+    assert "1 graded" in said
+
+
+@pytest.mark.usefixtures("sandbox", "user_namespaces")
+@pytest.mark.parametrize("allowed", [0, 1])  # bubblewrap takes one, each submission another
+def test_where_too_few_namespaces_can_be_made_nothing_is_begun(place, allowed):
+    shell = f'echo {allowed} > /proc/sys/user/max_user_namespaces; exec "$@"'
+    status, said = grade(place, "unshare", "--user", "--map-root-user", "sh", "-c", shell, "sh")
+    assert status == 1, said
+    assert "does not let a process make a namespace of users" in said
+    assert "graded" not in said
+    assert "\n" not in said.strip()
+
+
+@pytest.mark.usefixtures("sandbox", "user_namespaces")
+def test_where_proc_is_hidden_in_part_nothing_is_begun(place):
+    shell = 'mount --bind /dev/null /proc/kallsyms && exec "$@"'
+    status, said = grade(
+        place, "unshare", "--user", "--map-root-user", "--mount", "sh", "-c", shell, "sh"
+    )
+    assert status == 1, said
+    assert "hides a part of /proc" in said
+    assert "\n" not in said.strip()
