@@ -28,15 +28,20 @@ def faults_of(exercise, preparations):
 
 def twins(exercise, preparations):
     """Find wrong answers that answer like an older one, wherever they are asked."""
-    older, found = {}, []
-    for index, wrong in enumerate(exercise.misconceptions):
-        answers = tuple(
-            encode(case.lookalike(index)) for prepared in preparations for case in prepared.cases
-        )
-        if answers in older:
-            found.append(f"{wrong.belief!r} answers exactly like {older[answers]!r}")
-        older.setdefault(answers, wrong.belief)
-    return found
+    alike = [range(len(exercise.misconceptions))]
+    for case in (case for prepared in preparations for case in prepared.cases):
+        alike = [part for indices in alike for part in not_told_apart(case, indices)]
+    pairs = sorted((index, oldest) for oldest, *younger in alike for index in younger)
+    beliefs = [wrong.belief for wrong in exercise.misconceptions]
+    return [f"{beliefs[one]!r} answers exactly like {beliefs[other]!r}" for one, other in pairs]
+
+
+def not_told_apart(case, indices):
+    """Return those of some wrong answers that answer a case alike, as lists of two or more."""
+    by_answer = {}
+    for index in indices:
+        by_answer.setdefault(encode(case.lookalike(index)), []).append(index)
+    return [part for part in by_answer.values() if len(part) > 1]
 
 
 def misplaced(exercise, preparations):
