@@ -411,13 +411,13 @@ def by_two_sorts(counts):
 
 @right
 def by_loops(sentences, max_size=None):
-    if max_size is not None and max_size < 4:
-        raise ValueError
+    limit = float("inf") if max_size is None else max_size
+    if limit < 4:
+        raise ValueError("no room for the special tokens")
     counts, vocabulary = {}, numbered(SPECIALS)
-    for sentence in sentences:
-        for word in re.findall(r"\S+", sentence):
-            counts[word] = counts.get(word, 0) + 1
-    while counts and (max_size is None or len(vocabulary) < max_size):
+    for word in re.findall(r"\S+", " ".join(sentences)):
+        counts[word] = counts.get(word, 0) + 1
+    while counts and len(vocabulary) < limit:
         best = min(word for word in counts if counts[word] == max(counts.values()))
         vocabulary[best] = len(vocabulary)
         del counts[best]
@@ -425,9 +425,7 @@ def by_loops(sentences, max_size=None):
 
 
 @right
-def by_numpy(sentences, max_size=None):
-    if max_size is not None and max_size // 4 < 1:
-        raise ValueError(f"{max_size} entries are too few")
-    words, counts = np.unique(np.array(" ".join(sentences).split(), str), return_counts=True)
-    ranked = words[np.argsort(-counts, kind="stable")].tolist()
-    return numbered([*SPECIALS, *ranked][:max_size])
+@vocabulary_with
+def by_numpy(counts):
+    words, frequencies = np.unique(list(counts.elements()), return_counts=True)
+    return words[np.argsort(-frequencies, kind="stable")].tolist()

@@ -1,6 +1,5 @@
 """Queries and keys, turned by their positions."""
 
-import math
 from functools import partial
 
 import numpy as np
@@ -258,10 +257,8 @@ def by_complex_numbers(first, second, cosines, sines):
 @right
 def by_matrices(x, positions):
     require_even(x.shape[-1])
-    rotated = np.empty_like(x)
-    for row, position in enumerate(positions.tolist()):
-        rotated[..., row, :] = x[..., row, :] @ reference.offset_matrix(position, x.shape[-1])
-    return rotated
+    matrices = [reference.offset_matrix(position, x.shape[-1]) for position in positions]
+    return np.einsum("...ri,rij->...rj", x, matrices).astype(x.dtype)
 
 
 @right
@@ -281,11 +278,10 @@ def in_the_dtype_of_x(x, positions):
 
 
 @right
-def by_loops(x, positions):
-    require_even(x.shape[-1])
-    rotated = x.copy()
-    for *where, row, pair in np.ndindex(*x.shape[:-1], x.shape[-1] // 2):
-        angle = positions[row].item() / 10000 ** (2 * pair / x.shape[-1])
-        both = (*where, row, slice(2 * pair, 2 * pair + 2))
-        rotated[both] = turned(*x[both].tolist(), math.cos(angle), math.sin(angle))
-    return rotated
+@rotary_with
+def by_loops(first, second, cosines, sines):
+    both = np.empty((2, *first.shape))
+    for *where, row, pair in np.ndindex(first.shape):
+        place = (*where, row, pair)
+        both[:, *place] = turned(first[place], second[place], cosines[row, pair], sines[row, pair])
+    return both

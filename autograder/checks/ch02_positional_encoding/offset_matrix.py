@@ -188,7 +188,7 @@ def by_steps(offset, d_model):
 def by_torch(offset, d_model):
     import torch
 
-    angles = offset / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angles = torch.from_numpy(offset * rates_of(d_model))
     blocks = (torch.tensor(right_block(angle.cos(), angle.sin())) for angle in angles)
     return torch.block_diag(*blocks).numpy()
 

@@ -188,14 +188,12 @@ def of_any_width(seq_len, d_model):
 
 @right
 def by_loops(seq_len, d_model):
-    if d_model % 2 == 1:
-        raise ValueError
+    require_even(d_model)
     encoding = np.zeros((seq_len, d_model))
-    for position in range(seq_len):
-        for pair in range(d_model // 2):
-            angle = position / 10000 ** (2 * pair / d_model)
-            encoding[position, 2 * pair] = math.sin(angle)
-            encoding[position, 2 * pair + 1] = math.cos(angle)
+    for position, pair in np.ndindex(seq_len, d_model // 2):
+        angle = position / 10000 ** (2 * pair / d_model)
+        encoding[position, 2 * pair] = math.sin(angle)
+        encoding[position, 2 * pair + 1] = math.cos(angle)
     return encoding
 
 
