@@ -6,10 +6,11 @@ from functools import partial
 import torch
 from torch import nn
 
-from autograder.authoring import draw
 from autograder.authoring.checks import Checks
+from autograder.authoring.draw import mask as some_mask
+from autograder.authoring.draw import module_case, normal
 from autograder.authoring.drawn import drawn
-from autograder.checks.ch05_multi_head import require_a_divisor, sizes_that_do_not_fit
+from autograder.checks.ch05_multi_head import sizes_that_do_not_fit
 from autograder.checks.ch05_multi_head.merge_heads import as_it_lies, like_cards
 from autograder.checks.ch05_multi_head.split_heads import deal_like_cards, view_as_heads
 from autograder.shared.laws import sums_to_one, zero_where_masked
@@ -27,37 +28,24 @@ from solutions import ch05_multi_head as reference
 def attending(
     rng,
     batch,
-    query_len,
-    key_len,
+    seq_len,
     num_heads,
     head_dim,
     *,
-    mask=None,
+    key_len=None,
     dtype=torch.float64,
     scale=1.0,
-    itself=False,
-    **parts,
+    **mask,
 ):
-    """Make the inputs of a case: a module, and what it is called with.
-
-    Args:
-        mask: its shape, or a mask, perhaps described; None for a call without one.
-        itself: whether query, key and value are one tensor's numbers.
-        parts: see `draw.module_case`.
+    """Make the inputs of a case: a module, and what it is called with. Without `key_len`, sentences
+    attend to themselves; the mask may be a description.
     """
     d_model = num_heads * head_dim
-    lengths = [query_len] if itself else [query_len, key_len, key_len]
-    drawn = [draw.normal(rng, batch, each, d_model, dtype=dtype, scale=scale) for each in lengths]
-    query, key, value = 3 * drawn if itself else drawn
-    forward = {"query": query, "key": key, "value": value}
-    if mask is not None:
-        forward["mask"] = draw.mask(*mask) if isinstance(mask, tuple) else mask
+    lengths = (seq_len, key_len, key_len) if key_len else (seq_len,)
+    drawn = [normal(rng, batch, each, d_model, dtype=dtype, scale=scale) for each in lengths]
+    inputs = dict(zip(("query", "key", "value"), 3 * drawn, strict=False))
     constructor = d_model, num_heads
-    return draw.module_case(rng, reference.MultiHeadAttention, constructor, forward, dtype, **parts)
-
-
-def to_itself(batch, seq_len, num_heads, head_dim, **parts):
-    return attending(batch, seq_len, seq_len, num_heads, head_dim, itself=True, **parts)
+    return module_case(rng, reference.MultiHeadAttention, constructor, inputs | mask, dtype)
 
 
 PAST_AND_PRESENT = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -68,8 +56,8 @@ def a_mask_row_for_each_sentence(rng):
     """A mask (2, 1, 1, 4) that hides a key of each sentence, so that there is something to
     change.
     """
-    mask = draw.mask(rng, 2, 1, 1, 4)
-    mask[:, 0, 0, 0], mask[:, 0, 0, 2] = True, False
+    mask = some_mask(rng, 2, 1, 1, 4)
+    mask[..., 0], mask[..., 2] = True, False
     return mask
 
 
@@ -78,53 +66,43 @@ def other_keys(rng, name):
     """Make a call in which key or value of masked positions, and of the second sentence, are
     changed.
     """
-    case = attending(rng, 2, 3, 4, 2, 2, mask=a_mask_row_for_each_sentence())
+    case = attending(rng, 2, 3, 2, 2, key_len=4, mask=a_mask_row_for_each_sentence())
     changed = case["forward"][name].clone()
     changed[1] += 1
-    changed[0] += 2.0 * ~case["forward"]["mask"][0, 0, 0, :, None]
+    changed[0] += 2.0 * ~case["forward"]["mask"][0, 0].mT
     return {**case, "changed": {name: changed}}
 
 
 def one_sentence_changed(rng):
-    case = attending(rng, 3, 2, 3, 2, 2)
+    case = attending(rng, 3, 2, 2, 2, key_len=3)
     changed = case["forward"]["query"].clone()
     changed[1, 0] += 1
     return {**case, "changed": {"query": changed}}
 
 
-def impossible_module(rng):
-    d_model, num_heads = sizes_that_do_not_fit(rng, 9)
-    return {"constructor": {"d_model": d_model, "num_heads": num_heads}}
-
-
-def hide(scores, mask):
-    return scores.masked_fill(~mask, -math.inf)
-
-
-def nothing(scores, mask):
-    return scores
-
-
-def layers_of(self):
-    return self.w_q, self.w_k, self.w_v, self.w_o
-
-
 def attention_with(
+    made=lambda module: None,
     given=lambda query, key, value: (query, key, value),
-    layers=layers_of,
+    layers=("w_q", "w_k", "w_v", "w_o"),
     split=reference.split_heads,
     scale=lambda head_dim, num_heads: math.sqrt(head_dim),
-    hide=hide,
+    hide=lambda scores, mask: scores.masked_fill(~mask, -math.inf),
     weigh=lambda scores: scores.softmax(-1),
     keep=lambda weights, mask: weights,
     merge=reference.merge_heads,
     returned=lambda weights: weights,
 ):
-    """Make a module with the right parameters from rules for the parts of its forward pass."""
+    """Make a module from rules for what is done to it when it is new, and for the parts of its
+    forward pass; a layer that it does not have changes nothing.
+    """
 
     class MultiHeadAttention(reference.MultiHeadAttention):
+        def __init__(self, d_model, num_heads):
+            super().__init__(d_model, num_heads)
+            made(self)
+
         def forward(self, query, key, value, mask=None):
-            *projections, w_o = layers(self)
+            *projections, w_o = (getattr(self, name, nn.Identity()) for name in layers)
             query, key, value = (
                 split(project(each), self.num_heads)
                 for project, each in zip(projections, given(query, key, value), strict=True)
@@ -140,40 +118,8 @@ def attention_with(
 
 
 def split_batch_into_heads(x, num_heads):
-    return (
-        x.unflatten(-1, (num_heads, -1))
-        .permute(2, 0, 1, 3)
-        .reshape(len(x), num_heads, x.shape[1], -1)
-    )
-
-
-def four_layers(d_model, d_out=None, **options):
-    names = "w_q", "w_k", "w_v", "w_o"
-    return {name: nn.Linear(d_model, d_out or d_model, **options) for name in names}
-
-
-def module_with(
-    layers=lambda d_model, num_heads: four_layers(d_model),
-    require=require_a_divisor,
-    forward=reference.MultiHeadAttention.forward,
-):
-    """Make a module from the layers that it registers, by name, and its forward pass."""
-
-    class MultiHeadAttention(nn.Module):
-        def __init__(self, d_model, num_heads):
-            super().__init__()
-            require(d_model, num_heads)
-            self.num_heads = num_heads
-            for name, layer in layers(d_model, num_heads).items():
-                self.add_module(name, layer)
-
-    MultiHeadAttention.forward = forward
-    MultiHeadAttention.__name__ = forward.__name__
-    return MultiHeadAttention
-
-
-def never(self, *inputs):
-    raise RuntimeError("it does not come to this")
+    heads = reference.split_heads(x, num_heads)
+    return heads.transpose(0, 1).reshape(heads.shape)
 
 
 checks = Checks(
@@ -185,68 +131,84 @@ checks = Checks(
 )
 shown, hidden, wrong, right = checks.words
 
-shown("a sentence attends to itself, with two heads", to_itself(1, 3, 2, 2), weight=2)
-shown("two sentences, three heads", to_itself(2, 3, 3, 2))
-shown("query, key and value come from different places", attending(1, 2, 4, 2, 2))
-shown("a single head", to_itself(1, 3, 1, 4))
+shown("a sentence attends to itself, with two heads", attending(1, 3, 2, 2), weight=2)
+shown("two sentences, three heads", attending(2, 3, 3, 2))
+shown("query, key and value come from different places", attending(1, 2, 2, 2, key_len=4))
+shown("a single head", attending(1, 3, 1, 4))
 shown(
     "a mask (query_len, key_len): no word sees what comes after it",
-    to_itself(2, 3, 2, 2, mask=PAST_AND_PRESENT),
+    attending(2, 3, 2, 2, mask=PAST_AND_PRESENT),
     weight=2,
 )
 shown(
     "a mask (batch, 1, 1, key_len): some keys are padding",
-    attending(2, 3, 4, 2, 2, mask=a_mask_row_for_each_sentence()),
+    attending(2, 3, 2, 2, key_len=4, mask=a_mask_row_for_each_sentence()),
     weight=2,
 )
-shown("a mask (batch, heads, query_len, key_len)", attending(1, 2, 3, 2, 2, mask=(1, 2, 2, 3)))
+shown(
+    "a mask (batch, heads, query_len, key_len)",
+    attending(1, 2, 2, 2, key_len=3, mask=some_mask(1, 2, 2, 3)),
+)
 shown(
     "the parameters have the names and shapes of the contract",
     constructor={"d_model": 4, "num_heads": 2},
     probe=at_the_start,
 )
-shown("a ValueError where the heads cannot share evenly", impossible_module, probe=at_the_start)
-shown("bfloat16 in, bfloat16 out", to_itself(1, 3, 2, 2, dtype=torch.bfloat16))
+shown(
+    "a ValueError where the heads cannot share evenly",
+    constructor=sizes_that_do_not_fit(9),
+    probe=at_the_start,
+)
+shown("bfloat16 in, bfloat16 out", attending(1, 3, 2, 2, dtype=torch.bfloat16))
 shown(
     "the arguments stay as they were",
-    to_itself(1, 3, 2, 2, mask=PAST_AND_PRESENT),
+    attending(1, 3, 2, 2, mask=PAST_AND_PRESENT),
     probe=arguments_after,
 )
 shown(
     "gradients reach every input and every weight",
-    attending(1, 2, 3, 2, 2),
+    attending(1, 2, 2, 2, key_len=3),
     probe=gradients,
     weight=2,
 )
-hidden("eight heads, two sentences", to_itself(2, 5, 8, 3), weight=2)
-hidden("all sizes equal", attending(3, 3, 3, 3, 3))
-hidden("heads of a single feature", to_itself(2, 4, 4, 1))
-hidden("one query, as in decoding", attending(2, 1, 5, 2, 4))
-hidden("a mask (1, 1, seq_len, seq_len)", to_itself(2, 4, 2, 3, mask=(1, 1, 4, 4)))
+hidden("eight heads, two sentences", attending(2, 5, 8, 3), weight=2)
+hidden("all sizes equal", attending(3, 3, 3, 3, key_len=3))
+hidden("heads of a single feature", attending(2, 4, 4, 1))
+hidden("one query, as in decoding", attending(2, 1, 2, 4, key_len=5))
+hidden("a mask (1, 1, seq_len, seq_len)", attending(2, 4, 2, 3, mask=some_mask(1, 1, 4, 4)))
 hidden(
     "a mask (batch, heads, query_len, key_len), another for each head",
-    attending(2, 3, 5, 3, 2, mask=(2, 3, 3, 5)),
+    attending(2, 3, 3, 2, key_len=5, mask=some_mask(2, 3, 3, 5)),
 )
-hidden("a mask (batch, 1, query_len, key_len)", attending(2, 3, 4, 2, 3, mask=(2, 1, 3, 4)))
+hidden(
+    "a mask (batch, 1, query_len, key_len)",
+    attending(2, 3, 2, 3, key_len=4, mask=some_mask(2, 1, 3, 4)),
+)
 hidden(
     "a mask that leaves one key to each query",
-    attending(2, 3, 4, 2, 2, mask=draw.mask(3, 4, share=0.0), scale=3.0),
+    attending(2, 3, 2, 2, key_len=4, mask=some_mask(3, 4, share=0.0), scale=3.0),
 )
 hidden(
     "a mask that hides nothing",
-    attending(1, 3, 4, 2, 2, mask=torch.ones(1, 1, 3, 4, dtype=torch.bool)),
+    attending(1, 3, 2, 2, key_len=4, mask=torch.ones(1, 1, 3, 4, dtype=torch.bool)),
 )
-hidden("large scores", to_itself(2, 4, 2, 4, scale=12.0))
+hidden("large scores", attending(2, 4, 2, 4, scale=12.0))
 hidden(
     "float32 in, float32 out, with a mask",
-    to_itself(2, 4, 2, 2, mask=(2, 1, 1, 4), dtype=torch.float32),
+    attending(2, 4, 2, 2, mask=some_mask(2, 1, 1, 4), dtype=torch.float32),
 )
-hidden("bfloat16 with a mask", to_itself(2, 3, 2, 4, mask=(3, 3), dtype=torch.bfloat16))
-hidden("float16 in, float16 out", to_itself(1, 4, 2, 2, dtype=torch.float16))
+hidden("bfloat16 with a mask", attending(2, 3, 2, 4, mask=some_mask(3, 3), dtype=torch.bfloat16))
+hidden("float16 in, float16 out", attending(1, 4, 2, 2, dtype=torch.float16))
 hidden(
-    "tensors that are views", attending(2, 3, 4, 2, 2, mask=(2, 1, 3, 4)), probe=returned_for_views
+    "tensors that are views",
+    attending(2, 3, 2, 2, key_len=4, mask=some_mask(2, 1, 3, 4)),
+    probe=returned_for_views,
 )
-hidden("gradients under a mask", attending(2, 3, 4, 2, 2, mask=(2, 2, 3, 4)), probe=gradients)
+hidden(
+    "gradients under a mask",
+    attending(2, 3, 2, 2, key_len=4, mask=some_mask(2, 2, 3, 4)),
+    probe=gradients,
+)
 hidden("keys that are masked move nothing", other_keys("key"), probe=moved)
 hidden("values that are masked move nothing", other_keys("value"), probe=moved)
 hidden("a changed query moves its own output only", one_sentence_changed, probe=moved)
@@ -255,10 +217,14 @@ hidden(
     constructor={"d_model": 6, "num_heads": 6},
     probe=at_the_start,
 )
-hidden("a ValueError for other sizes that do not fit", impossible_module, probe=at_the_start)
+hidden(
+    "a ValueError for other sizes that do not fit",
+    constructor=sizes_that_do_not_fit(9),
+    probe=at_the_start,
+)
 hidden(
     "the arguments stay as they were, whatever the mask",
-    attending(2, 2, 3, 2, 2, mask=(2, 2, 2, 3)),
+    attending(2, 2, 2, 2, key_len=3, mask=some_mask(2, 2, 2, 3)),
     probe=arguments_after,
 )
 
@@ -351,7 +317,7 @@ wrong(
     "putting the heads together is the end",
     """One of your four layers has no part in the result. What is left to do once the heads stand
     side by side?""",
-    layers=lambda self: (self.w_q, self.w_k, self.w_v, nn.Identity()),
+    layers=("w_q", "w_k", "w_v", "nothing"),
 )
 
 
@@ -359,7 +325,7 @@ wrong(
     "True means masked",
     """You hide what may be seen, and show what may not. What does True mean in a mask of this
     course?""",
-    hide=lambda scores, mask: scores.masked_fill(mask, -math.inf),
+    mask=torch.logical_not,
 )
 
 
@@ -367,7 +333,7 @@ wrong(
     "a mask takes weights away",
     """What do the weights of a row sum to after your mask? Those that are left should share the
     whole.""",
-    hide=nothing,
+    hide=lambda scores, mask: scores,
     keep=torch.mul,
 )
 
@@ -375,14 +341,14 @@ wrong(
 wrong(
     "a mask hides queries",
     "Rows are queries, columns are keys. Along which of the two does your mask act?",
-    hide=lambda scores, mask: hide(scores, mask.mT),
+    mask=lambda mask: mask.mT,
 )
 
 
 wrong(
     "a mask can wait for the next chapter",
     "Do your weights change at all when a mask is given?",
-    hide=nothing,
+    mask=None,
 )
 
 
@@ -414,7 +380,7 @@ wrong(
     "every mask has an axis for the batch and none for the heads",
     """A mask may have two axes or four, and some of length 1; axes are lined up from the right.
     Does yours need another one?""",
-    hide=lambda scores, mask: hide(scores, mask.unsqueeze(1)),
+    mask=lambda mask: mask.unsqueeze(1),
 )
 
 
@@ -422,7 +388,7 @@ wrong(
     "one projection serves queries and keys",
     """One of your four layers has no part in the result. Which layer does each of the three inputs
     go through?""",
-    layers=lambda self: (self.w_q, self.w_q, self.w_v, self.w_o),
+    layers=("w_q", "w_q", "w_v", "w_o"),
 )
 
 
@@ -430,7 +396,7 @@ wrong(
     "values are taken as they are",
     """The weights are right, the output is not. What happens to the values before they are
     averaged?""",
-    layers=lambda self: (self.w_q, self.w_k, nn.Identity(), self.w_o),
+    layers=("w_q", "w_k", "nothing", "w_o"),
 )
 
 
@@ -456,48 +422,54 @@ wrong(
 )
 
 
-wrong(
+@wrong(
     "a projection needs no bias",
     "The contract gives all four layers a bias. Which argument of nn.Linear took it away?",
-)(module_with(lambda d_model, _: four_layers(d_model, bias=False)))
+    rule="made",
+)
+def without_biases(module):
+    for layer in module.children():
+        layer.bias = None
+
+
+wrong(
+    "the last projection needs no bias",
+    "Three of your layers have a bias. What about the last one?",
+    made=lambda module: module.w_o.register_parameter("bias", None),
+)
 
 
 @wrong(
-    "the last projection needs no bias",
-    "Three of your layers have a bias. What about the last one?",
-)
-class WithoutOutputBias(reference.MultiHeadAttention):
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
-
-
-wrong(
     "a projection is as wide as one head",
     """Each of the four layers has d_model features in and d_model out: the blocks of all heads in
     one matrix.""",
-)(
-    module_with(
-        lambda d_model, num_heads: (
-            four_layers(d_model, d_model // num_heads) | {"w_o": nn.Linear(d_model, d_model)}
-        ),
-        forward=never,
-    )
+    rule="made",
 )
+def as_wide_as_a_head(module):
+    d_model = module.w_o.in_features
+    for name in ("w_q", "w_k", "w_v"):
+        module.add_module(name, nn.Linear(d_model, d_model // module.num_heads))
 
 
-wrong(
+@wrong(
     "layers may have any name",
     """The layers have to be found under the names of the docstring. Which attributes does your
     __init__ set?""",
-)(module_with(lambda d_model, _: {"projections": nn.ModuleList(four_layers(d_model).values())}))
+    rule="made",
+)
+def under_another_name(module):
+    module._modules = {"projections": nn.ModuleList(module.children())}
 
 
-wrong(
+@wrong(
     "the sizes will fit",
     """What happens when a module is made whose num_heads does not divide d_model? It should say so
     at once.""",
-)(module_with(require=lambda *sizes: None))
+)
+class OfAnySizes(reference.MultiHeadAttention):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, 1)
+        self.num_heads = num_heads
 
 
 wrong(
@@ -562,54 +534,37 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "the caller's mask may be turned round",
     """Compare the mask before and after the call. Which operation of yours writes into it? In
     PyTorch their names end in an underscore.""",
+    mask=lambda mask: ~mask.logical_not_(),
 )
-class MaskTurnedInPlace(reference.MultiHeadAttention):
-    def forward(self, query, key, value, mask=None):
-        result = super().forward(query, key, value, mask)
-        if mask is not None:
-            mask.logical_not_()
-        return result
 
 
-def project(self, *inputs):
-    layers = self.w_q, self.w_k, self.w_v
-    return [layer(each) for layer, each in zip(layers, inputs, strict=True)]
-
-
-def heads_in_a_loop(self, query, key, value, mask):
-    """Return output and weights of each head, head by head."""
-    if mask is not None:
-        mask = mask.expand(len(query), self.num_heads, query.shape[1], key.shape[1])
-    parts = (each.chunk(self.num_heads, dim=-1) for each in project(self, query, key, value))
-    for head, (q, k, v) in enumerate(zip(*parts, strict=True)):
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        weights = softmax_under(None if mask is None else mask[:, head], scores)
-        yield weights @ v, weights
-
-
-def softmax_under(mask, scores):
-    return torch.softmax(scores if mask is None else hide(scores, mask), dim=-1)
-
-
-def right_forward(forward):
-    """Declare a right answer by its forward pass alone."""
-    return right(module_with(forward=forward))
-
-
-@right_forward
+@right
 def by_loops(self, query, key, value, mask=None):
-    outputs, weights = zip(*heads_in_a_loop(self, query, key, value, mask), strict=True)
-    return self.w_o(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+    """Adds up what each block of `w_o` makes of the output of its head."""
+    mask = torch.tensor(True) if mask is None else mask
+    mask = mask.expand(len(query), self.num_heads, query.shape[1], key.shape[1])
+    parts = [
+        each.chunk(self.num_heads, dim=-1)
+        for each in (self.w_q(query), self.w_k(key), self.w_v(value), self.w_o.weight)
+    ]
+    output, all_weights = self.w_o.bias, []
+    for q, k, v, block, seen in zip(*parts, mask.unbind(1), strict=True):
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = scores.masked_fill(~seen, -math.inf).softmax(-1)
+        output = output + weights @ v @ block.T
+        all_weights.append(weights)
+    return output, torch.stack(all_weights, dim=1)
 
 
-@right_forward
+@right
 def by_einsum(self, query, key, value, mask=None):
     query, key, value = (
-        each.unflatten(-1, (self.num_heads, -1)) for each in project(self, query, key, value)
+        each.unflatten(-1, (self.num_heads, -1))
+        for each in (self.w_q(query), self.w_k(key), self.w_v(value))
     )
     scores = torch.einsum("bqhd,bkhd->bhqk", query, key) * query.shape[-1] ** -0.5
     if mask is not None:
@@ -618,62 +573,33 @@ def by_einsum(self, query, key, value, mask=None):
     return self.w_o(torch.einsum("bhqk,bkhd->bqhd", weights, value).flatten(-2)), weights
 
 
-@right_forward
-def by_fused_kernel(self, query, key, value, mask=None):
-    query, key, value = (
-        reference.split_heads(each, self.num_heads) for each in project(self, query, key, value)
-    )
-    output = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    weights = softmax_under(mask, query @ key.mT / math.sqrt(query.shape[-1]))
-    return self.w_o(output.transpose(1, 2).reshape(len(output), output.shape[2], -1)), weights
+@right
+def by_fused_kernel(self, *inputs):
+    forward = reference.MultiHeadAttention.forward
+    output, _ = forward(self, *inputs, need_weights=False)
+    _, weights = forward(self, *inputs)
+    return output, weights
 
 
-@right_forward
-def by_added_mask(self, query, key, value, mask=None):
-    """Has the axes of batch and heads as one, as `torch.bmm` wants them."""
-    query, key, value = (
-        reference.split_heads(each, self.num_heads).flatten(0, 1)
-        for each in project(self, query, key, value)
-    )
-    scores = torch.bmm(query / math.sqrt(query.shape[-1]), key.transpose(1, 2))
-    scores = scores.unflatten(0, (-1, self.num_heads))
-    if mask is not None:
-        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -torch.inf)
-    weights = nn.functional.softmax(scores, dim=-1)
-    heads = torch.bmm(weights.flatten(0, 1), value).unflatten(0, (-1, self.num_heads))
-    return self.w_o(reference.merge_heads(heads)), weights
-
-
-@right_forward
-def by_blocks_of_w_o(self, query, key, value, mask=None):
-    output, weights = self.w_o.bias, []
-    blocks = self.w_o.weight.chunk(self.num_heads, dim=1)
-    for block, (found, each) in zip(
-        blocks, heads_in_a_loop(self, query, key, value, mask), strict=True
-    ):
-        output = output + found @ block.T
-        weights.append(each)
-    return output, torch.stack(weights, 1)
-
-
-@right_forward
+@right
 def by_torch(self, query, key, value, mask=None):
-    layers = self.w_q, self.w_k, self.w_v
+    """Adds the mask to the scores, and has the axes of batch and heads as one."""
     if mask is not None:  # torch's True means "may not attend"
         shape = len(query), self.num_heads, query.shape[1], key.shape[1]
         mask = ~mask.expand(shape).flatten(0, 1)
+    layers = self.w_q, self.w_k, self.w_v
     output, weights = nn.functional.multi_head_attention_forward(
         *(each.transpose(0, 1) for each in (query, key, value)),
         self.w_q.in_features,
         self.num_heads,
         torch.cat([layer.weight for layer in layers]),
         torch.cat([layer.bias for layer in layers]),
-        None,
-        None,
-        False,
-        0.0,
-        self.w_o.weight,
-        self.w_o.bias,
+        bias_k=None,
+        bias_v=None,
+        add_zero_attn=False,
+        dropout_p=0.0,
+        out_proj_weight=self.w_o.weight,
+        out_proj_bias=self.w_o.bias,
         attn_mask=mask,
         average_attn_weights=False,
     )

@@ -17,8 +17,8 @@ def to_split(rng, batch, seq_len, num_heads, head_dim, dtype=torch.float64):
 
 
 def not_divisible(rng):
-    d_model, num_heads = sizes_that_do_not_fit(rng, 6)
-    return {"x": normal(rng, 2, 3, d_model), "num_heads": num_heads}
+    sizes = sizes_that_do_not_fit(rng, 6)
+    return {"x": normal(rng, 2, 3, sizes["d_model"]), "num_heads": sizes["num_heads"]}
 
 
 def more_heads_than_features(rng):
