@@ -39,6 +39,7 @@ SHORT = {
 SECRET = "quince-" + "marmalade-4711"  # in two parts, so that this file is not where it is found
 KEY = "5eed" * 16  # of the hidden cases, so that each run has the same
 CANARY = "attacks-were-here"  # what submissions write wherever they can
+ASKED = "asked-" + "this"  # what submissions print of the questions; their source has it in parts, too
 COPIED = ("_toc.yml", "autograder", "nbgrader_config.py", "notebooks", "solutions")
 ORDER = os.environ.get("ATTACKS_ORDER", "0")  # the class is graded in an order drawn from this seed
 
@@ -270,7 +271,7 @@ def test_the_report_has_everybodys_score(graded):
         scores = [score for (each, _), score in graded.scores.items() if each == stem]
         assert sorted(graded.reported[stem]) == pytest.approx(sorted(scores))
     print(f"reports in {graded.seconds_of_reports:.0f} s")
-    assert graded.seconds_of_reports < 30 + len(graded.names)
+    assert graded.seconds_of_reports < 120 + len(graded.names)
 
 
 def test_everybody_elses_score_is_what_it_was(graded):
@@ -287,6 +288,12 @@ def test_no_secret_came_in(graded):
         content = path.read_bytes()
         assert SECRET.encode() not in content, path
         assert KEY.encode() not in content, path
+
+
+def test_no_page_tells_what_was_asked(graded):
+    for name in graded.names:
+        if "[" not in graded.learners[name] and ALL[name].earns() is not None:
+            assert ASKED not in graded.page(name), name
 
 
 def test_nothing_was_written_outside(graded):

@@ -546,6 +546,17 @@ def test_feedback_on_what_could_not_be_read_says_only_that():
     assert "You handed this one in as it was" not in page
 
 
+def test_feedback_shows_nothing_that_was_printed_after_the_first_question():
+    notebook = notebook_of_learner()
+    for cell in notebook["cells"]:
+        if exercise := cell["metadata"].get("nbgrader", {}).get("grade_id"):
+            text = f"printed by {exercise}"
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": text}]
+    seen = re.sub(r"\s+", " ", Seen(feedback_page("ada", STEM, notebook)).text)
+    assert re.findall(r"printed by \w+", seen) == ["printed by softmax"]
+    assert seen.count("is left out here, because your functions had been asked by then") == 3
+
+
 @pytest.mark.parametrize("text", NASTY)
 def test_feedback_shows_what_a_learner_wrote_as_text(text):
     shown = text.encode("utf-8", "replace").decode()
