@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from autograder.boundary.mounts import environment
-from autograder.boundary.places import new_connection, place_for_sockets, remove_abandoned
+from autograder.boundary.places import new_connection, new_folder
 from autograder.course import ROOT
 
 
@@ -25,11 +25,11 @@ class Unsandboxed:
         self.stem = stem
 
     def __enter__(self):
-        remove_abandoned()
+        self.folder = new_folder()
         return self
 
     def __exit__(self, *exception):
-        pass
+        self.folder.cleanup()
 
     def wait_until_ready(self):
         """There is nothing to wait for."""
@@ -40,9 +40,7 @@ class Unsandboxed:
         Returns:
             PlainProcess.
         """
-        folder = Path(
-            tempfile.mkdtemp(prefix=f"autograder-{os.getpid()}-", dir=place_for_sockets())
-        )
+        folder = Path(tempfile.mkdtemp(prefix="kernel-", dir=self.folder.name))
         connection = {**new_connection(), "ip": str(folder / "kernel")}
         (folder / "kernel.json").write_text(json.dumps(connection))
         home = folder / "home"
