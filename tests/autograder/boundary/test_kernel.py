@@ -218,7 +218,8 @@ def test_without_a_sandbox_too_a_kernel_ends_with_its_grader():
         [
             sys.executable,
             "-c",
-            f"from autograder.boundary.sandbox import *; Unsandboxed('{STEM}').fork(); input()",
+            f"from autograder.boundary.sandbox import *; around = Unsandboxed('{STEM}')\n"
+            "with around: around.fork(), input()",
         ],
         stdin=subprocess.PIPE,
         cwd=ROOT,
