@@ -6,6 +6,7 @@ import hmac
 import os
 import re
 import secrets
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,15 +111,8 @@ def seed_key(path=SEED_KEY):
         CourseError: if there is something else in its place, such as what a loss of power leaves.
     """
     if not path.exists():
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        unfinished.touch(0o600)
-        with open(unfinished, "w") as file:
-            file.write(secrets.token_hex(32))
-            file.flush()
-            os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):  # somebody else was quicker
-            os.link(unfinished, path)
-        unfinished.unlink()
+            make_key(path)
     text = path.read_text().strip()
     if not re.fullmatch(r"[0-9a-f]{64}", text):
         raise CourseError(
@@ -126,3 +120,27 @@ def seed_key(path=SEED_KEY):
             " one is made"
         )
     return bytes.fromhex(text)
+
+
+def make_key(path):
+    """Make a secret key: the whole of it is there, or none.
+
+    Raises:
+        FileExistsError: if there is one, or something else in its place.
+    """
+    descriptor, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(descriptor, "w") as file:
+            file.write(secrets.token_hex(32))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links, such as exFAT
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))  # ours, from here on
+            os.replace(unfinished, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)

@@ -815,3 +815,34 @@ def test_a_learners_two_chapters_in_one_zip_are_graded_each_by_itself(sandbox, t
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert "lovelaceada_101_9001_homework.ipynb (ch05_multi_head)" in ran.stderr
     assert sum(scores_in(url_of(tmp_path)).values()) == 10
+
+
+def test_a_file_system_without_hard_links_gets_a_key_all_the_same(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    made = {seed_key(tmp_path / "seed.key") for _ in range(2)}
+    assert len(made) == 1
+    assert (tmp_path / "seed.key").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["seed.key"]
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_key_that_somebody_else_makes_at_the_same_time_is_the_one(
+    tmp_path, monkeypatch, has_links
+):
+    """Also somebody in another container, whose process has this one's number."""
+    link, path, theirs = os.link, tmp_path / "seed.key", []
+
+    def overtaken(*about):
+        if not theirs:
+            theirs.append("on the way")
+            theirs.append(seed_key(path))
+        if not has_links:
+            raise PermissionError(1, "Operation not permitted")
+        link(*about)
+
+    monkeypatch.setattr("os.link", overtaken)
+    assert seed_key(path) == theirs[1]
+    assert [each.name for each in tmp_path.iterdir()] == ["seed.key"]
