@@ -30,7 +30,7 @@ from autograder.boundary.inside.ipython_kernel import (
     shorten_what_is_printed,
     without_debugger,
 )
-from autograder.boundary.inside.memory import held_by, memory_held
+from autograder.boundary.inside.memory import Held
 from autograder.boundary.inside.system_calls import filter_system_calls, leave_session_keyring
 from autograder.boundary.inside.world import (
     KERNEL,
@@ -148,7 +148,7 @@ def keep_one_submission(control, request):
             # its sockets are there: from here on it cannot fill the disk on which they lie
             remount_read_only(KERNEL)
         control.sendall(told or b"its first process ended at once")
-        follow(control, child, request["limits"]["memory_in_all"])
+        follow(control, child, request["limits"])
     except BaseException:
         with contextlib.suppress(OSError):
             control.sendall(last_line_of_error())
@@ -185,15 +185,15 @@ def last_line_of_error():
     return traceback.format_exception_only(kind, error)[-1].strip().encode()[:MOST_TOLD]
 
 
-def follow(control, child, most_memory):
-    """Wait for the submission's end, the grader's word or too much memory; end the submission in
-    any case.
+def follow(control, child, limits):
+    """Wait for the submission's end, the grader's word, or that it holds too much; end the
+    submission in any case.
     """
     ended = os.pidfd_open(child)
-    warm = held_by("/proc/1")
+    held = Held(limits)
     while True:
         ready, _, _ = select.select([control, ended], [], [], LOOK_SECONDS)
-        if ended in ready or memory_held(warm) > most_memory:
+        if ended in ready or held.is_too_much():
             break
         if not ready:
             continue

@@ -1,38 +1,68 @@
-"""How much memory all processes of a submission hold; asked by its keeper.
+"""What all processes of a submission hold, memory above all; asked by its keeper.
 
-The keeper shares its submission's mounts, so the /proc that it sees shows the submission's
-processes and no other; it adds up what they hold.
+The keeper shares its submission's mounts and network, so the /proc that it sees shows the
+submission's processes, sockets and locks, and no others.
+
+Some memory belongs to the kernel, and no process is charged for it. What can be made without end
+is counted here: sockets, each at the most that it may hold, locks on files, which not even a
+control group counts, and tables of pages. The rest is bounded by the limits of
+`autograder.boundary.inside.world` (descriptors, signals, watches, terminals) or cannot be had at
+all, because `autograder.boundary.inside.system_calls` does not let it be asked for.
 """
 
 import contextlib
 import os
 import re
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
 MAPPED = 2**28  # bytes of address space in all, beyond which shared mappings are looked at
 # Bytes that a process's list of mappings may take; an honest one takes a fifth.
 LONGEST_MAPS = 2**20
 # mappings whose pages belong to no process: shared ones, whatever their name says, and huge ones
 SHARED_MEMORY = re.compile(rb"^(\w+)-(\w+) (?:...s|\S+ \S+ \S+ \S+ +/anon_hugepage)", re.MULTILINE)
+SIZES = re.compile(r"^(VmSize|RssAnon|VmSwap|VmPTE):\s+(\d+) kB$", re.MULTILINE)
+# Bytes that one socket may hold: two buffers of net.core.wmem_max, as Linux sets it, a message more
+# than that, and a filter.
+SOCKET = 2**20
+MOST_LOCKS = 500  # on parts of files; a database takes five
+LOCK_LISTS = 16  # pieces of the list of locks that are read: where it is long, each takes longer
 
 
-def memory_held(warm):
-    """Return the bytes that all of the submission's processes hold beyond what each shared with the
-    fork server.
+class Held:
+    """What a submission holds, compared with what its first process held when it began.
 
     Args:
-        warm: what `held_by` said of the first one at its start.
+        limits: `memory_in_all` in bytes, `processes`.
     """
-    total, mapped = 0, {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError, ValueError):
-            place = place_of(pid)
-            size, own = held_by(place)
-            mapped[place] = max(0, size - warm[0])
-            total += max(0, own - warm[1])
-    if sum(mapped.values()) > MAPPED:
-        total += sum(shared_mappings(place, otherwise=more) for place, more in mapped.items())
-    return total
+
+    def __init__(self, limits):
+        self.limits = limits
+        self.warm, self.sockets = held_by("/proc/1"), sockets()
+
+    def is_too_much(self):
+        """Return whether the submission holds more than it may, so that it has to be ended."""
+        memory, processes = self.memory_and_processes()
+        return (
+            memory > self.limits["memory_in_all"]
+            # a limit set on each process does not bind one that is a real root outside
+            or processes > self.limits["processes"]
+            or locks() > MOST_LOCKS
+        )
+
+    def memory_and_processes(self):
+        """Return the bytes that all processes hold beyond what each shared with the fork server,
+        and the number of processes, threads included.
+        """
+        total, processes, mapped = SOCKET * max(0, sockets() - self.sockets), 0, {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError, ValueError):
+                processes += os.stat(f"/proc/{pid}/task").st_nlink - 2
+                place = place_of(pid)
+                size, own = held_by(place)
+                mapped[place] = max(0, size - self.warm[0])
+                total += max(0, own - self.warm[1])
+        if sum(mapped.values()) > MAPPED:
+            total += sum(shared_mappings(place, otherwise=more) for place, more in mapped.items())
+        return total, processes
 
 
 def place_of(pid):
@@ -47,12 +77,28 @@ def place_of(pid):
 
 
 def held_by(place):
-    """Return the bytes of address space that a process has, and those in memory that are neither a
-    file's nor shared.
+    """Return the bytes of address space that a process has, and those that are its own: in memory,
+    and neither a file's nor shared, swapped out, or in its tables of pages.
     """
-    with open(f"{place}/statm") as file:
-        size, resident, shared, *_ = map(int, file.read().split())
-    return size * PAGE, (resident - shared) * PAGE
+    with open(f"{place}/status") as file:
+        sizes = {name: 1024 * int(size) for name, size in SIZES.findall(file.read())}
+    return sizes.pop("VmSize", 0), sum(sizes.values())
+
+
+def sockets():
+    """Return the number of the submission's sockets, also of those that nobody can name any more,
+    and in which something waits.
+    """
+    with contextlib.suppress(OSError), open("/proc/1/net/sockstat") as file:
+        return int(file.readline().split()[2])  # "sockets: used 28"
+    return 0
+
+
+def locks():
+    """Return the number of the submission's locks on parts of files, or one above `MOST_LOCKS`."""
+    with open("/proc/locks", "rb", buffering=0) as file:
+        read = b"".join(file.read(4096) for _ in range(LOCK_LISTS))
+    return read.count(b" POSIX ")
 
 
 def shared_mappings(place, otherwise):

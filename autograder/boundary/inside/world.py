@@ -19,6 +19,13 @@ KERNELS = "/run/kernels"  # the folders of all kernels' sockets; each child sees
 KERNEL = "/run/kernel"
 HOME = "/home/learner"
 WRITABLE = {HOME: "64m", "/tmp": "64m", "/dev/shm": "64m"}
+# Of each, the buffers lie in the kernel's memory.
+TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=16"
+KEPT_BY_THE_KERNEL = {
+    "max_user_namespaces": 0,
+    "max_inotify_instances": 16,  # each may have thousands of events waiting
+    "max_inotify_watches": 8192,
+}
 UNREADABLE = ("/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/kallsyms")
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -55,8 +62,10 @@ def arrange_world(request):
             "tmpfs", path, "tmpfs", NO_SETUID | NO_DEVICES, f"size={size},nr_inodes=16k,mode=1777"
         )
     remount_read_only("/dev")  # an ordinary user's submissions would own it, and share it
+    mount("devpts", "/dev/pts", "devpts", NO_SETUID, TERMINALS)
     mount("proc", "/proc", "proc")
-    write("/proc/sys/user/max_user_namespaces", "0")
+    for name, most in KEPT_BY_THE_KERNEL.items():
+        write(f"/proc/sys/user/{name}", str(most))
     for path in ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"):
         if os.path.isdir(path):
             mount(path, path, None, BIND)
@@ -84,6 +93,7 @@ def limit(limits):
         resource.RLIMIT_NOFILE: 256,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_SIGPENDING: 1024,  # signals and timers
     }
     for which, value in wanted.items():
         resource.setrlimit(which, (value, value))

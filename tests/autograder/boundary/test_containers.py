@@ -32,6 +32,21 @@ OWN_PYTHON = [
     *(sys.executable, "-c", IN_A_MAP),
 ]
 
+MANY = """
+import os, time
+for _ in range(300):
+    if os.fork() == 0:
+        time.sleep(20)
+print("MADE", flush=True)
+time.sleep(10)
+"""
+RUN_IT = f"""
+from autograder.boundary.kernel import LearnerKernel
+from autograder.boundary.sandbox import Sandbox
+with Sandbox({STEM!r}) as boundary, LearnerKernel(boundary, 60) as kernel:
+    print(kernel.run({MANY!r}, 20))
+"""
+
 
 @pytest.fixture
 def place():
@@ -114,3 +129,15 @@ def test_where_proc_is_hidden_in_part_nothing_is_begun(place):
     assert status == 2, said
     assert "hides a part of /proc" in said
     assert "\n" not in said.strip()
+
+
+@pytest.mark.usefixtures("sandbox", "user_namespaces")
+def test_processes_are_counted_where_no_limit_on_them_binds():
+    # the root of this map is the real one outside, and so is each of its submissions
+    run = subprocess.run(
+        ["unshare", "--user", "--map-root-user", sys.executable, "-c", RUN_IT],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert "died" in run.stdout or "BlockingIOError" in run.stdout, run.stdout + run.stderr

@@ -175,12 +175,48 @@ import mmap
 apart = [mmap.mmap(-1, 8192, prot=(mmap.PROT_READ, mmap.PROT_WRITE)[i % 2]) for i in range(20_000)]
 held = [mmap.mmap(-1, 1_000_000) for _ in range(300)]
 """
+LOCKS_ON_FILES = """
+import fcntl, os, struct
+files = [open(f"/tmp/{i}", "w+") for i in range(150)]
+for start in range(100, 0, -1):
+    for file in files:
+        lock = struct.pack("hhqqixxxx", fcntl.F_WRLCK, 0, 2 * start, 1, 0)
+        fcntl.fcntl(file, fcntl.F_SETLK, lock)
+"""
+WAITING_IN_CLOSED_SOCKETS = """
+import socket
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("/tmp/socket")
+listener.listen(4096)
+for _ in range(1500):
+    caller = socket.socket(socket.AF_UNIX)
+    caller.connect("/tmp/socket")
+    caller.setblocking(False)
+    try:
+        while True:
+            caller.send(b"x" * 30_000)
+    except BlockingIOError:
+        pass
+"""
+IN_TABLES_OF_PAGES = """
+import mmap, os, time
+for _ in range(40):
+    if os.fork() == 0:
+        # what is only read is the same page of zeros everywhere
+        held = mmap.mmap(-1, 3 * 2**30, flags=mmap.MAP_PRIVATE | 0x4000)
+        held.madvise(15)  # of small pages
+        read = sum(held[place] for place in range(0, len(held), 2**21))
+        time.sleep(20)
+"""
 
 
 @pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize(
     "take",
     [
+        LOCKS_ON_FILES,
+        WAITING_IN_CLOSED_SOCKETS,
+        IN_TABLES_OF_PAGES,
         "held = bytearray(b'x' * 300_000_000)",
         "import mmap; held = mmap.mmap(-1, 300_000_000)",
         WITHOUT_ITS_FIRST_THREAD,
