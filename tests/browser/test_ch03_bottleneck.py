@@ -22,8 +22,13 @@ def state_of(page):
     )
 
 
-def compute(page, state):
-    return page.evaluate("state => globalThis.explorers.copying.compute(state)", state)
+def compute(page, state, changes):
+    """Return what the explorer computes of a state with each of many changes."""
+    return page.evaluate(
+        """([state, changes]) =>
+            changes.map((each) => globalThis.explorers.copying.compute({ ...state, ...each }))""",
+        [state, changes],
+    )
 
 
 def verdict_of(page):
@@ -40,8 +45,9 @@ def test_numbers_equal_the_reference(chapter):
     state = state_of(chapter)
     for size in range(len(state["sizes"])):
         machine = state["attention"][size]
-        for seq_len in range(1, len(state["sentence"]) + 1):
-            result = compute(chapter, {**state, "seq_len": seq_len, "size": size})
+        lengths = range(1, len(state["sentence"]) + 1)
+        asked = [{"seq_len": seq_len, "size": size} for seq_len in lengths]
+        for seq_len, result in zip(lengths, compute(chapter, state, asked), strict=True):
             queries, keys = (
                 np.array(machine[name][at])
                 for name, at in (("queries", seq_len - 1), ("keys", slice(seq_len)))
@@ -70,7 +76,8 @@ def test_scores_of_any_size_stay_finite(chapter):
         "v": v.tolist(),
         "written": written,
     }
-    result = compute(chapter, {**state, "attention": [machine], "seq_len": 2, "size": 0})
+    asked = {"attention": [machine], "seq_len": 2, "size": 0}
+    (result,) = compute(chapter, state, [asked])
     assert np.allclose(result["weights"], reference_weights(queries, keys, v), atol=1e-12)
 
 

@@ -6,6 +6,7 @@ import functools
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from book.palette import ROLES, colours
 from book.widgets.scripts import names
@@ -96,8 +97,7 @@ def test_an_explorer_is_silent_until_the_reader_does_something(page, explorer, n
     assert spoken.get_attribute("aria-live") is None
     act(explorer)
     assert spoken.get_attribute("aria-live") == "polite"
-    page.wait_for_timeout(REST)
-    assert spoken.text_content() != before
+    expect(spoken).not_to_have_text(before)
 
 
 @functools.cache  # the corpus takes seconds to draw
