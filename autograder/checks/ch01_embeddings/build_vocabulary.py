@@ -60,8 +60,8 @@ def with_ties(rng):
     first, second, third, often = draw_words(rng, 4)
     orders = [second, third, first], [second, first, third], [third, first, second]
     words = orders[rng.integers(3)]
-    for length in (3, 4):
-        words.insert(rng.integers(length + 1), often)
+    for places in (4, 5):
+        words.insert(rng.integers(places), often)
     return cut(rng, words)
 
 
