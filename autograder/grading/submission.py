@@ -5,6 +5,7 @@ of solution cells and of code cells that they added. A file that cannot be read 
 notebook with the reason, and grading goes on.
 """
 
+import codecs
 import copy
 import errno
 import hashlib
@@ -15,6 +16,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import nbformat
 from nbformat.v4 import new_code_cell
 
@@ -22,12 +24,35 @@ from autograder.authoring.released import ADDED, MISSING, ids_by_chapter, is_sol
 from autograder.shared.wire import printable
 
 LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
-MOST_PARTS = (
-    5_000_000  # lists and dictionaries in a notebook; each takes twenty times its text in memory
-)
 LARGEST_SOURCE = 200_000  # characters in one cell
+LARGEST_CODE = 2_000_000  # characters in all cells
+LARGEST_PART = 12 * LARGEST_SOURCE  # bytes of JSON; a character takes up to twelve
 MOST_CELLS = 1_000
 GRADE_ID = re.compile(rb'"grade_id"\s*:\s*"(\w+)"')
+MALFORMED_AT = re.compile(r"\(byte (\d+)\)$")
+
+
+class Cell(msgspec.Struct):
+    """What counts of a cell that was handed in, as JSON; the rest of it is not looked at."""
+
+    cell_type: msgspec.Raw = msgspec.Raw(b"null")
+    metadata: msgspec.Raw = msgspec.Raw(b"null")
+    source: msgspec.Raw = msgspec.Raw(b"null")
+
+
+# A list's first parts; those that follow are skipped, and take no memory. There is room for the
+# release's cells, which a graded notebook has beside the learner's.
+Cells = msgspec.defstruct(
+    "Cells",
+    [(f"cell{number}", msgspec.Raw, msgspec.Raw()) for number in range(2 * MOST_CELLS)],
+    array_like=True,
+)
+
+
+class Notebook(msgspec.Struct):
+    """What counts of a notebook that was handed in; its outputs may have any size."""
+
+    cells: Cells
 
 
 @dataclass(frozen=True)
@@ -163,38 +188,68 @@ def read_bytes(path):
         os.close(descriptor)
 
 
-def code_cells(content, most=MOST_CELLS):
+def code_cells(content, most=MOST_CELLS, room=LARGEST_CODE):
     """Yield (grade_id or None, source) of the cells of a notebook that may hold a learner's code.
 
     Args:
         most: cells that are looked at; None for all.
+        room: characters of code that are kept.
 
     Raises:
-        ValueError: if this is not a notebook of format 4.
+        ValueError, RecursionError: if this is not a notebook of format 4.
     """
-    if content.count(b"[") + content.count(b"{") > MOST_PARTS:
-        raise ValueError("it has millions of parts")
-    notebook = json.loads(content.decode("utf-8-sig"))
-    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise ValueError("it has no list of cells, as notebooks of format 4 have")
-    for cell in notebook["cells"][:most]:
-        if not isinstance(cell, dict):
+    for raw in first_cells(content)[:most]:
+        try:
+            cell = msgspec.json.decode(raw, type=Cell)
+        except msgspec.ValidationError:  # no dictionary
             continue
-        grade_id = grade_id_of(cell)
-        source = cell.get("source", "")
-        if isinstance(source, list):
-            source = "".join(line for line in source if isinstance(line, str))
-        if isinstance(source, str) and (cell.get("cell_type") == "code" or grade_id):
-            yield grade_id, source[:LARGEST_SOURCE].encode("utf-8", "replace").decode("utf-8")
+        grade_id = grade_id_of({"metadata": part(cell.metadata)})
+        source = text_of(part(cell.source))
+        if source is not None and (part(cell.cell_type) == "code" or grade_id):
+            source = source[: min(LARGEST_SOURCE, room)].encode("utf-8", "replace").decode("utf-8")
+            room -= len(source)
+            yield grade_id, source
+
+
+def first_cells(content):
+    """Return the JSON of each of a notebook's cells, of thousands the first.
+
+    Raises:
+        ValueError, RecursionError: if this is not a notebook of format 4.
+    """
+    try:
+        notebook = msgspec.json.decode(content.removeprefix(codecs.BOM_UTF8), type=Notebook)
+    except msgspec.ValidationError:
+        raise ValueError("it has no list of cells, as notebooks of format 4 have") from None
+    except msgspec.DecodeError as error:
+        damage = MALFORMED_AT.search(str(error))
+        before = content[: int(damage[1])] if damage else content
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        raise ValueError(
+            f"its JSON breaks off or is damaged in line {line}, column {column}"
+        ) from None
+    return [raw for raw in msgspec.structs.astuple(notebook.cells) if raw]
+
+
+def part(raw):
+    """Return what a small part of a notebook says; of a large one, nothing."""
+    return json.loads(bytes(raw)) if len(raw) <= LARGEST_PART else None
+
+
+def text_of(source):
+    """Return a cell's source in one piece, or None where it is none."""
+    if isinstance(source, list):
+        source = "".join(line for line in source if isinstance(line, str))
+    return source if isinstance(source, str) else None
 
 
 def why_unreadable(error):
     """Say in a few words why a file's content is no notebook."""
     match error:
-        case json.JSONDecodeError():
-            return f"its JSON breaks off or is damaged in line {error.lineno}, column {error.colno}"
         case UnicodeDecodeError():
-            return f"it is not text in UTF-8 (byte {error.start})"
+            return "it is not text in UTF-8"
+        case json.JSONDecodeError():
+            return f"the JSON of a cell is damaged: {error.msg}"
         case RecursionError():
             return "it is nested too deeply"
         case _:

@@ -39,7 +39,9 @@ SHORT = {
 SECRET = "quince-" + "marmalade-4711"  # in two parts, so that this file is not where it is found
 KEY = "5eed" * 16  # of the hidden cases, so that each run has the same
 CANARY = "attacks-were-here"  # what submissions write wherever they can
-ASKED = "asked-" + "this"  # what submissions print of the questions; their source has it in parts, too
+ASKED = (
+    "asked-" + "this"
+)  # what submissions print of the questions; their source has it in parts, too
 COPIED = ("_toc.yml", "autograder", "nbgrader_config.py", "notebooks", "solutions")
 ORDER = os.environ.get("ATTACKS_ORDER", "0")  # the class is graded in an order drawn from this seed
 

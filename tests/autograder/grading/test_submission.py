@@ -3,17 +3,32 @@ learner's code.
 """
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from autograder.authoring.release import course_cell
-from autograder.course import notebook_of
+from autograder.course import ROOT, notebook_of
 from autograder.grading.submission import MISSING, read_submission, rebuild
 from tests.conftest import hand_in, solved_notebook
 
 STEM = "ch04_attention"
+LONG_CELL = b'{"cell_type": "code", "source": "' + b"x" * 199_000 + b'"}'
+READ_AND_MEASURE = """
+import re, sys
+from autograder.grading.submission import read_submission
+
+def highest():
+    with open("/proc/self/status") as file:
+        return int(re.search(r"VmHWM:\\s+(\\d+)", file.read())[1]) // 1024
+
+before = highest()
+read_submission(sys.argv[1])
+print(highest() - before)
+"""
 
 
 def rebuilt(tmp_path, notebook, **options):
@@ -156,15 +171,42 @@ def test_a_lone_notebook_under_another_name_is_read_and_noted(tmp_path):
         ("[1, 2]", "no list of cells"),
         ('{"worksheets": []}', "no list of cells"),
         ('{"cells": {}}', "no list of cells"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"cells":[' + "[]," * 5_000_000 + "[]]}", "millions of parts"),
+        ('{"cells":[' + "[" * 100_000, "nested too deeply"),
+        ('{\n "cells": [],\n "nbformat" 4}', "is damaged in line 3, column 13"),
+        ('{"cells": [{"source": "\\x"}]}', "is damaged"),
     ],
-    ids=range(7),  # contents of megabytes are no names for tests
+    ids=range(8),  # contents of megabytes are no names for tests
 )
 def test_what_is_not_a_notebook_becomes_a_blank_one_with_the_reason(tmp_path, content, reason):
     graded = rebuilt(tmp_path, content)
     assert reason in graded.metadata.autograder.problem
     assert structure(graded) == structure(nbformat.read(notebook_of(STEM), as_version=4))
+
+
+@pytest.mark.parametrize(
+    ("beginning", "repeated", "times", "end"),
+    [
+        (b'{"cells":[', b"1.5,", 45_000_000, b"1]}"),
+        (b'{"cells":[', b'{"a":1},', 20_000_000, b"{}]}"),
+        (b'{"cells":[{"cell_type":"code","source":[', b'"ab",', 35_000_000, b'"x"]}]}'),
+        (b'{"cells":[{"outputs":["\xf0\x9f\x98\x80', b"a", 180_000_000, b'"]}]}'),
+        (b'{"cells":[', LONG_CELL + b",", 900, LONG_CELL + b"]}"),
+    ],
+    ids=["numbers", "cells", "lines", "letters", "code"],
+)
+def test_the_largest_notebook_takes_little_more_memory_than_its_file(
+    tmp_path, beginning, repeated, times, end
+):
+    path = tmp_path / "x.ipynb"
+    path.write_bytes(beginning + repeated * times + end)
+    said = subprocess.run(
+        [sys.executable, "-c", READ_AND_MEASURE, path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(said.stdout) < path.stat().st_size / 2**20 + 100
 
 
 def test_what_lies_in_a_folder_that_may_not_be_entered_becomes_a_blank_one(tmp_path, monkeypatch):
