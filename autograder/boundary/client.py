@@ -1,14 +1,23 @@
-"""The grader's end of a kernel's sockets, and what its messages say."""
+"""The grader's end of a kernel's sockets, and what its messages say.
+
+A learner's process can send anything, and knows the key that signs it. So nothing is believed for
+its signature: of a message, what counts is read, as text, and the rest is skipped without making
+anything of it.
+"""
 
 from dataclasses import dataclass, field
 
+import msgspec
 import zmq
-from jupyter_client.session import Session
+from jupyter_client.session import DELIM, Session
 
 from autograder.shared.probes import ANSWER_MIME
+from autograder.shared.wire import LARGEST_TEXT
 
 MOST_OUTPUT = 20_000  # characters of a cell's output that are kept
+LONGEST_ERROR = 2_000  # characters
 MOST_WAITING = 8  # messages that wait to be read
+MOST_FRAMES = 16  # of a message that are looked at; an honest one has seven
 
 
 @dataclass
@@ -28,6 +37,44 @@ class Ran:
     text: str = ""
     error: str = ""
     answers: dict[str, str] = field(default_factory=dict)
+
+
+class Header(msgspec.Struct):
+    """What counts of a message's header, or of its parent's."""
+
+    msg_id: str = ""
+    msg_type: str = ""
+
+
+class Data(msgspec.Struct):
+    """What is displayed."""
+
+    plain: str = msgspec.field(default="", name="text/plain")
+    answer: str | None = msgspec.field(default=None, name=ANSWER_MIME)
+
+
+class Content(msgspec.Struct):
+    """What counts of the content of whatever a kernel publishes."""
+
+    execution_state: str = ""
+    text: str = ""
+    ename: str = ""
+    evalue: str = ""
+    data: Data = msgspec.field(default_factory=Data)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message of a kernel.
+
+    Args:
+        kind: "stream", "error", ...
+        parent: the id of the request that it belongs to, or "".
+    """
+
+    kind: str
+    parent: str
+    content: Content
 
 
 class Client:
@@ -75,57 +122,53 @@ class Client:
         self.session.send(self.shell, "kernel_info_request", {})
 
     def next_published(self, seconds):
-        """Return the next message that the kernel publishes, or None where there is none in that
-        time.
+        """Return the next Message that the kernel publishes, or None where there is none in that
+        time, or none that can be read.
         """
-        return self.receive(self.published) if self.published.poll(1000 * seconds) else None
+        return receive(self.published) if self.published.poll(1000 * seconds) else None
 
     def next_reply(self):
         """Return a reply that is there, or None."""
-        return self.receive(self.shell) if self.shell.poll(0) else None
+        return receive(self.shell) if self.shell.poll(0) else None
 
-    def receive(self, channel):
-        """Return a message. A learner's process can send anything; what is no message is an empty
-        one.
-        """
+
+def receive(channel):
+    """Return the Message that a channel has, or None if it is no message."""
+    frames, more = [], True
+    while more:
+        frame, more = channel.recv(), channel.getsockopt(zmq.RCVMORE)
+        if len(frames) < MOST_FRAMES:
+            frames.append(frame)
+    try:
+        _, header, parent, _, content = frames[frames.index(DELIM) + 1 :][:5]
+        header, parent = (msgspec.json.decode(each, type=Header) for each in (header, parent))
         try:
-            _, message = self.session.recv(channel)
-        except Exception:
-            return {}
-        return (
-            message
-            if isinstance(message, dict) and isinstance(message.get("content"), dict)
-            else {}
-        )
-
-
-def parent_of(message):
-    """Return the id of the request that a message belongs to, or None."""
-    parent = message.get("parent_header")
-    return parent.get("msg_id") if isinstance(parent, dict) else None
+            content = msgspec.json.decode(content, type=Content)
+        except UnicodeDecodeError:  # of what was printed, such as the name of a file
+            content = content.decode("utf-8", "replace")
+            content = msgspec.json.decode(content, type=Content)
+    except (ValueError, RecursionError):
+        return None
+    return Message(header.msg_type, parent.msg_id, content)
 
 
 def gather(message, ran, awaited):
     """Note what one message says; return whether it is the last of its request."""
-    content = message["content"]
-    match message.get("msg_type"):
+    content = message.content
+    match message.kind:
         case "status":
-            return content.get("execution_state") == "idle"
+            return content.execution_state == "idle"
         case "stream":
-            ran.text += str(content.get("text", ""))[: MOST_OUTPUT - len(ran.text)]
+            ran.text += content.text[: MOST_OUTPUT - len(ran.text)]
         case "error":
-            ran.status, ran.error = (
-                "error",
-                f"{content.get('ename')}: {content.get('evalue')}"[:2_000],
-            )
+            ran.status, ran.error = "error", f"{content.ename}: {content.evalue}"[:LONGEST_ERROR]
         case "display_data" | "execute_result":
-            data = content.get("data")
-            data = data if isinstance(data, dict) else {}
-            if isinstance(answer := data.get(ANSWER_MIME), str):
-                for line in answer.split("\n", len(awaited))[: len(awaited)]:
+            if content.data.answer is not None:
+                for line in content.data.answer.split("\n", len(awaited))[: len(awaited)]:
                     for each in awaited:
                         if each in line[:100]:
-                            ran.answers.setdefault(each, line)
+                            # one character more than is read, so that it is refused
+                            ran.answers.setdefault(each, line[: LARGEST_TEXT + 1])
             else:
-                ran.text += f"{data.get('text/plain', '')}\n"[: MOST_OUTPUT - len(ran.text)]
+                ran.text += f"{content.data.plain}\n"[: MOST_OUTPUT - len(ran.text)]
     return False

@@ -8,7 +8,7 @@ import time
 
 import psutil
 
-from autograder.boundary.client import Client, Ran, gather, parent_of
+from autograder.boundary.client import Client, Ran, gather
 from autograder.shared.wire import WireError, decode
 
 # For a kernel to answer, on a machine that is busy; after that another is started.
@@ -194,14 +194,14 @@ class LearnerKernel:
                 # a flood of output may lose the message that says "idle", never the reply
                 if over and now >= over:
                     return True
-            elif parent_of(message) == request and gather(message, ran, awaited):
+            elif message.parent == request and gather(message, ran, awaited):
                 return True
         return over is not None
 
     def replied(self, request):
         """Return whether the kernel has answered the request itself."""
         while message := self.client.next_reply():
-            if parent_of(message) == request:
+            if message.parent == request:
                 return True
         return False
 
