@@ -4,37 +4,49 @@ import torch
 from torch import nn
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.draw import words
+from autograder.authoring.draw import weights, words
 from autograder.authoring.drawn import drawn
-from autograder.shared.probes import decoded
+from autograder.shared.probes import decoded, decoded_without_gradients, with_stand_ins
 from solutions.ch08_encoder_decoder import greedy_decode
 
-EOS, FIRST_WORD = 2, 4
+EOS = 2
+CLEAR = 1e-3  # words whose scores are closer than this might change places by rounding
+SIZES = (
+    ("src_embedding.weight", (10, 8)),
+    ("tgt_embedding.weight", (10, 8)),
+    ("generator.weight", (10, 8)),
+    ("generator.bias", (10,)),
+)
 
 
 @drawn
-def script_case(rng, lengths, width=None, train=False, eos_id=EOS, **arguments):
-    """Make the inputs of a case: what a model wants to write, row by row.
+def sentences(rng, *lengths, train=False, **arguments):
+    """Make the inputs of a case: a small model, which says nothing of its own in train mode, and
+    sources.
 
     Args:
-        lengths: how many ids each row has before it ends, `eos_id` counted; 0 for a row that never
-            ends.
-        width: columns of the script; behind a row's end stand words that nobody should see.
+        lengths: how many ids the model writes for each source, the end counted; 0 where it goes on.
         arguments: further ones of `greedy_decode`.
     """
-    script = words(rng, len(lengths), width or max(lengths) + 2, vocab_size=9)
-    for row, length in enumerate(lengths):
-        if length:
-            script[row, length - 1] = eos_id
-    src = words(rng, len(lengths), 3, vocab_size=9)
-    src[:, 0] = torch.arange(len(lengths)) + FIRST_WORD  # tells the model which row it is
-    given = {"max_len": 64, **arguments, "eos_id": eos_id} if "bos_id" in arguments else arguments
-    return {"model": {"script": script, "train": train}, "src": src, **given}
+    bos_id, eos_id = arguments.get("bos_id", 1), arguments.get("eos_id", EOS)
+    longest = max(max(lengths) + 2, 0 if all(lengths) else arguments.get("max_len", 64))
+    rows = []
+    while len(rows) < len(lengths):
+        drawn = {name: 5 * each for name, each in weights(rng, SIZES).items()}
+        drawn["generator.bias"][[0, bos_id]] = -99.0  # no words
+        given = {"stand_in": "translator", "weights": drawn, "dropout": 1.0, "train": train}
+        model, src = with_stand_ins({"model": given})["model"], words(rng, 200, 3, vocab_size=10)
+        ids = greedy_decode(model.eval(), src, longest, bos_id, eos_id)
+        best, second = model(src, ids[:, :-1]).topk(2).values.unbind(-1)
+        ends, clear, rows = (ids == eos_id).int().argmax(1), (best - second > CLEAR).all(1), []
+        for length in lengths:
+            found = ((ends == length) & clear).nonzero().flatten().tolist()
+            rows += [row for row in found if row not in rows][:1]
+    return {"model": given, "src": src[rows], **arguments}
 
 
 def lengths_in_any_order(rng):
-    lengths = rng.permutation([2, 4, 5, 7]).tolist()
-    return script_case(rng, lengths, train=bool(rng.integers(2)))
+    return sentences(rng, *rng.permutation([1, 2, 3, 5]).tolist(), train=True)
 
 
 def greedy_with(
@@ -72,23 +84,25 @@ checks = Checks(
 )
 shown, hidden, wrong, right = checks.words
 
-shown("one sentence", script_case([4]), weight=2)
-shown("two sentences that end at different times", script_case([3, 5]), weight=2)
-shown("the longer one first", script_case([6, 2]))
-shown("three that end together", script_case([3, 3, 3]))
-shown("a model in train mode comes back in train mode", script_case([2, 4], train=True))
-shown("max_len cuts a sentence that goes on", script_case([6, 0], 8, max_len=4))
-shown("max_len reached just with the end", script_case([4, 2], max_len=5))
-shown("max_len=1 leaves room for the beginning alone", script_case([3, 3], max_len=1))
-shown("other ids for beginning and end", script_case([4, 2], eos_id=1, bos_id=3))
+shown("one sentence", sentences(4), weight=2)
+shown("two sentences that end at different times", sentences(3, 5), weight=2)
+shown("the longer one first", sentences(6, 2))
+shown("three that end together", sentences(3, 3, 3))
+shown("a model in train mode comes back in train mode", sentences(2, 4, train=True))
+shown("no step is remembered", sentences(2, 3), probe=decoded_without_gradients)
+shown("max_len cuts a sentence that goes on", sentences(6, 0, max_len=4))
+shown("max_len reached just with the end", sentences(4, 2, max_len=5))
+shown("max_len=1 leaves room for the beginning alone", sentences(3, 3, max_len=1))
+shown("other ids for beginning and end", sentences(4, 2, max_len=64, bos_id=3, eos_id=1))
 hidden("many sentences", lengths_in_any_order, weight=2)
-hidden("a sentence that ends at once beside a long one", script_case([1, 7]))
-hidden("none ends", script_case([0, 0], 9, max_len=7, train=True))
-hidden("max_len=2", script_case([3, 1], max_len=2))
-hidden("64 ids by default", script_case([0, 5], 80))
-hidden("max_len=1 for one sentence", script_case([3], max_len=1, train=True))
-hidden("an end that is also the highest id", script_case([3, 5], eos_id=9, bos_id=2))
-hidden("train mode, one sentence", script_case([5], train=True))
+hidden("a sentence that ends at once beside a long one", sentences(1, 7))
+hidden("none ends", sentences(0, 0, max_len=7, train=True))
+hidden("max_len=2", sentences(3, 1, max_len=2))
+hidden("64 ids by default", sentences(0, 3))
+hidden("max_len=1 for one sentence", sentences(3, max_len=1, train=True))
+hidden("an end that is also the highest id", sentences(3, 5, max_len=64, bos_id=2, eos_id=9))
+hidden("train mode, one sentence", sentences(5, train=True))
+hidden("no step is remembered, of a long one", sentences(6), probe=decoded_without_gradients)
 
 
 wrong(

@@ -36,6 +36,7 @@ from autograder.shared.probes.functions import (
 from autograder.shared.probes.stand_ins import table_reader, with_stand_ins
 from autograder.shared.probes.training import (
     decoded,
+    decoded_without_gradients,
     returned_number,
     searched,
     searched_among_equals,
@@ -51,6 +52,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "arguments_after",
     "at_the_start",
     "decoded",
+    "decoded_without_gradients",
     "device_kept",
     "extremes",
     "gradients",
@@ -84,6 +86,7 @@ PROBES = {
         extremes,
         at_the_start,
         decoded,
+        decoded_without_gradients,
         returned_number,
         updated,
         searched,

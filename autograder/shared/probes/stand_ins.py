@@ -1,28 +1,25 @@
-"""What stands in for a model, an optimizer or a function, made of its description in a case."""
+"""What stands in for a model, an optimizer or a function, made of its description in a case.
+
+A model is a real one, small and with drawn weights: what it would answer is written nowhere, so
+that only those know it who ask it. Its dropout may be so strong that train mode shows in what it
+answers.
+"""
 
 from autograder.shared.wire import is_tensor
 from autograder.shared.wording import describe
-
-# The id in a source's first column that means the script's first row; smaller ones are special
-# tokens.
-FIRST_ROW = 4
 
 
 def with_stand_ins(inputs):
     """Return the inputs with what stands in for a model, an optimizer or a function, made of its
     description.
 
-    A description is a dictionary: of a model `{"script", "train"}` (see `scripted_model`) or
-    `{"stand_in": "translator", ...}` (see `small_translator`), of its optimizer `{"stand_in":
-    "optimizer", "name", "lr"}`, and of a function that gives log-probabilities `{"stand_in":
-    "table", "table"}` (see `table_reader`).
+    A description is a dictionary: of a model `{"stand_in": "translator", ...}` (see
+    `small_translator`), of its optimizer `{"stand_in": "optimizer", "name", "lr"}`, and of a
+    function that gives log-probabilities `{"stand_in": "table", "table"}` (see `table_reader`).
     """
     made = dict(inputs)
     for name, value in inputs.items():
         match value:
-            case {"script": script, "train": train}:
-                model = scripted_model(script, inputs.get("bos_id", 1), inputs.get("eos_id", 2))
-                made[name] = model.train(train)
             case {"stand_in": "translator", **parts}:
                 made[name] = small_translator(**parts)
             case {"stand_in": "optimizer", "name": kind, "lr": lr}:
@@ -51,12 +48,12 @@ def optimizer_of(model, kind, lr):
 
 
 def small_translator(weights, dropout=0.0, train=True, old_gradients=False):
-    """Return a model that is called as a Transformer is: each position of the target sees itself
-    and the average word of the source.
+    """Return a model that is called as a Transformer is: each position of the target sees all
+    positions up to itself, and the average word of the source.
 
     Args:
         weights: tensors by name, for `src_embedding`, `tgt_embedding` and `generator`.
-        dropout: before the generator.
+        dropout: before the generator. With 1, nothing of what it reads is left in train mode.
         train: the mode in which it comes.
         old_gradients: whether its parameters have gradients already, as after an earlier step.
     """
@@ -74,12 +71,16 @@ def small_translator(weights, dropout=0.0, train=True, old_gradients=False):
             self.dropout = torch.nn.Dropout(dropout)
 
         def encode(self, src):
+            require_batch("encode", src=src)
             return self.src_embedding(src)
 
         def decode(self, tgt, memory, src):
+            require_batch("decode", tgt=tgt, src=src)
             words = (src != 0)[..., None]
             average = (memory * words).sum(1, keepdim=True) / words.sum(1, keepdim=True)
-            return self.dropout(torch.tanh(self.tgt_embedding(tgt) + average))
+            count = torch.arange(1, tgt.shape[1] + 1)[:, None]
+            read = self.tgt_embedding(tgt).cumsum(1) / count.sqrt()  # (batch, tgt_len, d_model)
+            return self.dropout(torch.tanh(read + average))
 
         def forward(self, src, tgt):
             return self.generator(self.decode(tgt, self.encode(src), src))
@@ -90,6 +91,26 @@ def small_translator(weights, dropout=0.0, train=True, old_gradients=False):
         for parameter in model.parameters():
             parameter.grad = fixed_weights(parameter)
     return model
+
+
+def require_batch(method, **ids):
+    """Refuse what is no batch of token ids, in words that help whoever calls a model.
+
+    Raises:
+        TypeError: if one of them is not a (batch, length) tensor of int64.
+        ValueError: if there are not as many rows of one as of the other.
+    """
+    import torch
+
+    for name, value in ids.items():
+        if not (is_tensor(value) and value.dtype == torch.int64 and value.ndim == 2):
+            raise TypeError(
+                f"the model's {method} takes {name}, a (batch, length) tensor of int64, and is"
+                f" called with {describe(value)}"
+            )
+    if len({len(value) for value in ids.values()}) > 1:
+        told = " and ".join(f"{name} with {len(value)} rows" for name, value in ids.items())
+        raise ValueError(f"the model's {method} takes one row for each sentence, and gets {told}")
 
 
 def table_reader(table, bos_id=1):
@@ -121,67 +142,6 @@ def table_reader(table, bos_id=1):
         return number
 
     return step_log_probs
-
-
-def scripted_model(script, bos_id=1, eos_id=2):
-    """Return a model that writes, row by row, what a script says, as long as what was written so
-    far is what the script said.
-
-    Args:
-        script: (batch, length) int64 tensor, without `<bos>`. After the script's end, and after a
-            wrong prefix, the model repeats its last id plus one. The source's first column counts
-            the rows.
-    """
-    import torch
-
-    vocab_size = int(script.max()) + 2
-
-    class Scripted(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            # turns feature i + 1 into word i
-            self.generator = torch.nn.Linear(vocab_size + 1, vocab_size)
-            with torch.no_grad():
-                self.generator.weight.copy_(torch.eye(vocab_size + 1)[1:])
-                self.generator.bias.zero_()
-            self.called_in_train_mode = False
-            self.called_with_gradients = False
-
-        def note(self):
-            self.called_in_train_mode |= self.training
-            self.called_with_gradients |= torch.is_grad_enabled()
-
-        def encode(self, src):
-            self.note()
-            return (src[:, :, None] * torch.ones(vocab_size)).float()
-
-        def decode(self, tgt, memory, src):
-            self.note()
-            rows = [
-                self.next_ids(ids.tolist(), int(row[0, 0]) - FIRST_ROW)
-                for ids, row in zip(tgt, memory, strict=True)
-            ]
-            return torch.nn.functional.one_hot(torch.tensor(rows) + 1, vocab_size + 1).float()
-
-        def next_ids(self, ids, row):
-            wanted = [bos_id, *script[row].tolist()]
-            return [
-                (
-                    wanted[length]
-                    if length < len(wanted) and agree(ids[:length], wanted[:length])
-                    else vocab_size - 1
-                )
-                for length in range(1, len(ids) + 1)
-            ]
-
-        def forward(self, src, tgt):
-            return self.generator(self.decode(tgt, self.encode(src), src))
-
-    def agree(ids, wanted):
-        end = wanted.index(eos_id) + 1 if eos_id in wanted else len(wanted)
-        return ids[:end] == wanted[:end]  # what comes after the end is the caller's affair
-
-    return Scripted()
 
 
 def fixed_weights(tensor):

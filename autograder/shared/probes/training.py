@@ -22,13 +22,13 @@ def updated(implementation, inputs):
     """
     model, optimizer, *others = with_stand_ins(inputs).values()
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    as_given = encode(plain(others))
+    as_given, (src, tgt) = encode(plain(others)), (each.clone() for each in others[:2])
     returned = python_number(implementation(model, optimizer, *others))
     noted = {
         f"the change of {name}": (parameter.detach() - before[name]).float()
         for name, parameter in model.named_parameters()
     }
-    noted["the model's `training` afterwards"] = all(module.training for module in model.modules())
+    noted |= mode_of(model, src, tgt)
     noted["the optimizer's learning rate afterwards"] = optimizer.param_groups[0]["lr"]
     noted["whether src and tgt stay as they were"] = encode(plain(others)) == as_given
     result = {"result": returned} if str(model.generator.weight.dtype) == "torch.float64" else {}
@@ -73,24 +73,45 @@ def log_prob_after(step_log_probs, prefix):
 
 
 def decoded(implementation, inputs):
-    """Note what a decoding function makes of a model that follows a script, and how it treats that
-    model.
+    """Note what a decoding function makes of a model, and the mode in which it leaves it."""
+    import torch
 
-    In place of the first argument, the model, the inputs hold `{"script": ..., "train": ...}`: the
-    ids that it wants to write after `<bos>`, row by row, and the mode in which it comes.
+    model, src, *others = with_stand_ins(inputs).values()
+    as_given = src.clone()
+    with torch.enable_grad():
+        result = implementation(model, src, *others)
+    return {"result": result, "noted": mode_of(model, as_given, as_given)}
+
+
+def decoded_without_gradients(implementation, inputs):
+    """Note what a decoding function makes of a model that refuses to remember its steps for a
+    backward pass.
     """
     import torch
 
-    model, *others = with_stand_ins(inputs).values()
-    with torch.enable_grad():
-        result = implementation(model, *others)
+    def refuse(*_):
+        raise Unfit(
+            "calls the model with gradients on, so that all of its steps are remembered for a"
+            " backward pass that never comes"
+        )
+
+    arguments = with_stand_ins(inputs).values()
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(refuse, refuse):
+        return {"result": implementation(*arguments)}
+
+
+def mode_of(model, src, tgt):
+    """Note a model's mode, and what it answers once its dropout is as strong as can be: in train
+    mode nothing that it reads has a part in that.
+    """
+    import torch
+
+    model.dropout.p = 1.0
+    with torch.no_grad():
+        scores = model(src, tgt)
     return {
-        "result": result,
-        "noted": {
-            "the model's `training` afterwards": model.training,
-            "whether the model was called in train mode": model.called_in_train_mode,
-            "whether the model was called with gradients on": model.called_with_gradients,
-        },
+        "the model's `training` afterwards": model.training,
+        "what the model answers afterwards, in its mode": scores.float(),
     }
 
 

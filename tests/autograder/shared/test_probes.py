@@ -24,7 +24,6 @@ from autograder.shared.probes import (
 )
 from autograder.shared.wire import Tensor, decode, encode, plain
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
-from solutions.ch08_encoder_decoder import greedy_decode
 from tests.conftest import judged
 
 
@@ -240,41 +239,75 @@ def test_a_device_that_is_asked_for_is_told_from_another():
         assert ignoring == {"noted": {"the device of the result": "cpu"}}
 
 
-def decoding_case(script, train, **arguments):
-    src = torch.arange(4, 4 + len(script))[:, None].repeat(1, 3)
-    return plain(
-        {"model": {"script": torch.tensor(script), "train": train}, "src": src, **arguments}
-    )
+def small_model(dtype=torch.float64, **parts):
+    rng = np.random.default_rng(0)
+    shapes = {"src_embedding": (6, 2), "tgt_embedding": (5, 2), "generator": (5, 2)}
+    weights = {
+        f"{name}.weight": draw.normal(rng, *shape, dtype=dtype) for name, shape in shapes.items()
+    }
+    weights["generator.bias"] = draw.normal(rng, 5, dtype=dtype)
+    return {"stand_in": "translator", "weights": weights, **parts}
 
 
-def test_a_scripted_model_writes_its_script():
-    told = observe(
-        "decoded", greedy_decode, decoding_case([[7, 5, 2, 6], [4, 2, 3, 3]], train=True)
-    )
-    assert told["result"].values.tolist() == [[1, 7, 5, 2], [1, 4, 2, 0]]
-    assert list(told["noted"].values()) == [True, 0, 0]
-    told = observe("decoded", greedy_decode, decoding_case([[7, 5, 6, 2]], train=False, max_len=3))
-    assert told["result"].values.tolist() == [[1, 7, 5]]
-    assert told["noted"]["the model's `training` afterwards"] is False
+def decoding_case(**parts):
+    return plain({"model": small_model(**parts), "src": torch.tensor([[4, 3], [2, 4]])})
 
 
-def test_a_scripted_model_notices_how_it_is_used():
+AFTERWARDS = "what the model answers afterwards, in its mode"
+
+
+def test_a_model_in_train_mode_answers_otherwise():
     def careless(model, src):
-        ids = torch.ones(len(src), 1, dtype=torch.int64)
-        for _ in range(3):
-            ids = torch.cat([ids, model(src, ids)[:, -1:].argmax(-1)], 1)
-        return ids
+        return model(src, torch.tensor([[1, 4], [1, 3]])).argmax(-1)
 
-    told = observe("decoded", careless, decoding_case([[7, 5, 2, 6]], train=True))
-    assert told["result"].values.tolist() == [[1, 7, 5, 2]]
-    assert all(told["noted"].values())
-    told = observe(
-        "decoded",
-        lambda model, src: model(src, torch.tensor([[1, 9, 5]])).argmax(-1),
-        decoding_case([[7, 5, 2]], False),
-    )
-    # After a wrong prefix, a word that is in no script.
-    assert told["result"].values.tolist() == [[7, 8, 8]]
+    told = observe("decoded", careless, decoding_case(dropout=1.0, train=False))
+    bias = small_model()["weights"]["generator.bias"].float().numpy()
+    asleep = observe("decoded", careless, decoding_case(dropout=1.0, train=True))
+    assert (asleep["result"].values == bias.argmax()).all()
+    assert (told["result"].values != bias.argmax()).any()
+    assert [each["noted"][AFTERWARDS].values.shape for each in (told, asleep)] == [(2, 2, 5)] * 2
+    assert (asleep["noted"][AFTERWARDS].values == bias).all()
+    assert (told["noted"][AFTERWARDS].values != bias).all()
+
+
+def test_the_mode_of_a_model_shows_in_what_it_answers():
+    def left_in_eval_mode(model, src):
+        model.eval()
+        model.training = True
+        type(model).modules = lambda self: [self]
+
+    told = observe("decoded", left_in_eval_mode, decoding_case())["noted"]
+    kept = observe("decoded", lambda model, src: None, decoding_case())["noted"]
+    assert told["the model's `training` afterwards"] is True
+    assert (told[AFTERWARDS].values != kept[AFTERWARDS].values).all()
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_a_model_that_refuses_gradients_answers_without(mode):
+    def decode(model, src):
+        with mode():
+            return model(src, src)
+
+    assert "result" in observe("decoded_without_gradients", decode, decoding_case())
+
+
+@torch.enable_grad()  # which is as it was, afterwards
+def test_gradients_are_refused_whatever_says_that_there_are_none(monkeypatch):
+    monkeypatch.setattr(torch, "is_grad_enabled", lambda: False)
+    told = observe("decoded_without_gradients", lambda model, src: model(src, src), decoding_case())
+    assert told["unfit"].startswith("calls the model with gradients on")
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda model, src: model(src, src[:1]), "one row for each sentence, and gets tgt with 1"),
+        (lambda model, src: model(src, [[1]]), "decode takes tgt, a (batch, length) tensor of"),
+        (lambda model, src: model.encode(src[0]), "is called with a torch tensor of int64 and"),
+    ],
+)
+def test_a_model_says_how_it_wants_to_be_asked(ask, sentence):
+    assert sentence in observe("decoded", ask, decoding_case())["raised"]["message"]
 
 
 def test_draws_are_what_they_say():
@@ -346,18 +379,10 @@ def test_a_table_says_how_it_wants_to_be_asked(prefixes, sentence):
 
 
 def training_case(dtype=torch.float64, **parts):
-    rng = np.random.default_rng(0)
-    shapes = {"src_embedding": (6, 2), "tgt_embedding": (5, 2), "generator": (5, 2)}
-    weights = {
-        f"{name}.weight": draw.normal(rng, *shape, dtype=dtype) for name, shape in shapes.items()
-    }
-    weights["generator.bias"] = draw.normal(rng, 5, dtype=dtype)
-    optimizer = {"stand_in": "optimizer", "name": "SGD", "lr": 0.5}
-    model = {"stand_in": "translator", "weights": weights, **parts}
     return plain(
         {
-            "model": model,
-            "optimizer": optimizer,
+            "model": small_model(dtype, **parts),
+            "optimizer": {"stand_in": "optimizer", "name": "SGD", "lr": 0.5},
             "src": torch.tensor([[4, 5]]),
             "tgt": torch.tensor([[1, 4]]),
         }
@@ -378,7 +403,10 @@ def test_an_update_is_noted_as_what_it_changes():
     noted = told["noted"]
     assert noted["the change of generator.bias"].values.tolist() == [-0.5] * 5
     assert not noted["the change of src_embedding.weight"].values.any()
-    assert list(noted.values())[-3:] == [True, 0.5, True]
+    assert list(noted.values())[-2:] == [0.5, True]
+    assert noted["the model's `training` afterwards"] is True
+    bias = small_model()["weights"]["generator.bias"].float().numpy()
+    assert np.allclose(noted[AFTERWARDS].values, bias - 0.5)  # dropout leaves nothing else
     assert "result" not in observe("updated", raise_the_bias, training_case(torch.float32))
 
 
@@ -392,5 +420,6 @@ def test_an_update_tells_what_it_should_have_left():
         return 1.0
 
     noted = observe("updated", careless, training_case(old_gradients=True))["noted"]
-    assert list(noted.values())[-3:] == [False, 0.1, False]
+    assert list(noted.values())[-2:] == [0.1, False]
     assert noted["the change of generator.bias"].values.all()
+    assert len(np.unique(noted[AFTERWARDS].values[0], axis=0)) == 2  # dropout is off
