@@ -15,7 +15,6 @@ import os
 import select
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -23,11 +22,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-import psutil
-
 from autograder.authoring.released import modules_of_notebook
+from autograder.boundary.groups import NO_GROUP, groups_here
 from autograder.boundary.mounts import environment, inside, mounts
 from autograder.boundary.places import new_connection, new_folder
+from autograder.boundary.process import Process, answer_on
 from autograder.boundary.unsandboxed import Unsandboxed
 from autograder.boundary.users import hand_over, user_of_submissions
 from autograder.course import CourseError
@@ -52,10 +51,8 @@ ADVICE = {  # by the step that failed
         " --security-opt systempaths=unconfined (Docker) or --security-opt unmask=ALL (Podman)"
     ),
 }
-CREDENTIALS = struct.Struct("iii")  # process, user and group of who sent a message
 START_SECONDS = 60  # for the server, which imports PyTorch
 FORK_SECONDS = 20  # for a kernel, on a machine that is busy; after that another is started
-END_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class Sandbox:
         os.chmod(self.folder.name, 0o711)
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.errors = open(Path(self.folder.name) / "errors.txt", "w+")
-        self.user = user_of_submissions()
+        self.user, self.groups = user_of_submissions(), groups_here(Bounds())
         self.process = subprocess.Popen(
             command(self.stem, self.folder.name, self.user),
             stdin=theirs,
@@ -159,13 +156,22 @@ class Sandbox:
         """
         self.restart_if_gone()
         self.wait_until_ready()
-        control, folder, connection = self.ask_for_process(bounds or Bounds())
+        bounds = bounds or Bounds()
+        control, folder, connection = self.ask_for_process(bounds)
         problem, keeper = answer_on(control, FORK_SECONDS)
         if problem:
             control.close()
             shutil.rmtree(folder, ignore_errors=True)
             raise RuntimeError(f"no kernel could be started: {problem}")
-        return Process(control, folder, connection, keeper)
+        process = Process(control, folder, connection, keeper)
+        if self.groups:
+            process.enter(self.groups.make(bounds))
+        return process
+
+    @property
+    def missing(self):
+        """What this machine or container cannot give: sentences for an instructor."""
+        return [] if self.groups else [NO_GROUP]
 
     def ask_for_process(self, bounds, trial=False):
         """Ask the server for the process of a submission.
@@ -199,63 +205,6 @@ class Sandbox:
             socket.send_fds(self.socket, [json.dumps(request).encode()], [theirs.fileno()])
         theirs.close()
         return control
-
-
-def answer_on(control, seconds):
-    """Wait for a keeper's answer; return why there is no process (None where there is one), and the
-    keeper's process id.
-    """
-    control.settimeout(seconds)
-    try:
-        answer, ancillary, *_ = control.recvmsg(4096, socket.CMSG_SPACE(CREDENTIALS.size))
-    except TimeoutError:
-        return "nothing was heard of it", None
-    if answer != b"ready":
-        return answer.decode(errors="replace").strip() or "its keeper is gone", None
-    return None, CREDENTIALS.unpack(ancillary[0][2])[0]
-
-
-class Process:
-    """One submission's process, and everything that it starts.
-
-    Args:
-        control: the socket on which its keeper listens.
-        folder: holds the sockets of its kernel.
-        connection: what a client needs to know.
-        keeper: process id of the keeper, whose descendants are the submission.
-    """
-
-    def __init__(self, control, folder, connection, keeper):
-        self.control, self.folder, self.connection = control, folder, connection
-        self.keeper = psutil.Process(keeper)
-
-    def is_alive(self):
-        """Return whether the process runs."""
-        return not select.select([self.control], [], [], 0)[0]
-
-    def interrupt(self):
-        """Ask whatever runs to stop, as Ctrl-C does."""
-        with contextlib.suppress(OSError):
-            self.control.sendall(b"interrupt")
-
-    def end(self):
-        """End the process and all that it started; return when nothing of it is left."""
-        self.control.settimeout(END_SECONDS)
-        try:
-            self.control.sendall(b"kill")
-            self.control.recv(4096)
-        except TimeoutError:  # its keeper hangs
-            self.end_without_keeper()
-        except OSError:  # both are gone already
-            pass
-        self.control.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def end_without_keeper(self):
-        """End the submission's first process, and so all of them, and its keeper from here."""
-        with contextlib.suppress(psutil.Error):
-            for process in [*self.keeper.children(), self.keeper]:
-                process.kill()
 
 
 def why_not_here(reason):

@@ -20,6 +20,7 @@ class Unsandboxed:
 
     name = "none"
     largest_message = -1  # without a limit
+    missing = ()  # nothing beyond what its name says
 
     def __init__(self, stem):
         self.stem = stem

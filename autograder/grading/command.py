@@ -169,6 +169,7 @@ def summary_of(stem, tally):
         lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
     if tally.unsandboxed:
         lines.append(UNSANDBOXED)
+    lines += tally.missing
     lines.append(f"Report: {tally.report}")
     return "\n".join(lines)
 

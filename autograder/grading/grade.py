@@ -76,7 +76,7 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
             write_outcome(cell, record, refused(cell, record["problem"]))
     else:
         around = boundary(stem, unsandboxed)
-        record["sandbox"] = around.name
+        record["sandbox"], record["missing"] = around.name, list(around.missing)
         with LearnerKernel(around, limits.submission) as kernel:
             run_cells(notebook, stem, kernel, limits, record)
     record["seconds"] = round(time.monotonic() - started, 2)

@@ -9,7 +9,7 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float
+from traitlets import Bool, Float, List
 
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
@@ -95,12 +95,18 @@ class GradeExercises(NbGraderPreprocessor):
         False, help="Run learners' code as this user, without bubblewrap, and mark every score"
     ).tag(config=True)
 
+    said = List([], help="What the sandbox could not give, so that it is said once")
+
     def preprocess(self, nb, resources):
         about = resources["nbgrader"]
         limits = Limits(
             self.cell_timeout, self.case_timeout, self.exercise_timeout, self.submission_timeout
         )
         grade_notebook(nb, about["notebook"], about["student"], limits, self.unsandboxed)
+        for sentence in nb.metadata["autograder"].get("missing", ()):
+            if sentence not in self.said:
+                self.log.warning("%s", sentence)
+                self.said.append(sentence)
         return nb, resources
 
 

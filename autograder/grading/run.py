@@ -39,6 +39,7 @@ class Tally:
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
         outdated: learners who were graded with another version of what decides than today's.
         unsandboxed: whether any learner's code ran without a boundary.
+        missing: what the sandbox could not give, in sentences; each is there once.
         report: path of the instructor's page.
     """
 
@@ -47,6 +48,7 @@ class Tally:
     failed: list = field(default_factory=list)
     outdated: list = field(default_factory=list)
     unsandboxed: bool = False
+    missing: list = field(default_factory=list)
     report: Path | None = None
 
 
@@ -136,7 +138,10 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
         if isinstance(outcome, Exception):
             tally.failed.append((task.learner, f"{type(outcome).__name__}: {outcome}"))
         else:
-            keep_graded(outcome, task, places, scores())
+            record = keep_graded(outcome, task, places, scores())
+            tally.missing += [
+                each for each in record.get("missing", ()) if each not in tally.missing
+            ]
             learners.append(task.learner)
             tally.graded += 1
         done(task.learner)
@@ -223,7 +228,7 @@ def is_entered(learner, stem, places, scores):
 
 
 def keep_graded(outcome, task, places, scores):
-    """Put a graded notebook in place, then its scores; an earlier page goes.
+    """Put a graded notebook in place, then its scores; an earlier page goes. Return its record.
 
     Args:
         outcome: the graded notebook as text.
@@ -232,3 +237,4 @@ def keep_graded(outcome, task, places, scores):
     places.feedback(task.learner, task.stem).unlink(missing_ok=True)
     write_whole(places.graded(task.learner, task.stem), outcome)
     scores.store(task.learner, notebook, task.timestamp)
+    return notebook.metadata["autograder"]

@@ -41,9 +41,10 @@ print("MADE", flush=True)
 time.sleep(10)
 """
 RUN_IT = f"""
+from autograder.boundary import sandbox
 from autograder.boundary.kernel import LearnerKernel
-from autograder.boundary.sandbox import Sandbox
-with Sandbox({STEM!r}) as boundary, LearnerKernel(boundary, 60) as kernel:
+sandbox.groups_here = lambda bounds: None
+with sandbox.Sandbox({STEM!r}) as boundary, LearnerKernel(boundary, 60) as kernel:
     print(kernel.run({MANY!r}, 20))
 """
 

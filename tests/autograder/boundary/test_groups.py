@@ -1,0 +1,136 @@
+"""Where a control group can be made, the operating system bounds what a submission takes."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.boundary.groups import first_version, groups_here, second_version
+from autograder.boundary.kernel import LearnerKernel
+from autograder.boundary.sandbox import Bounds, Sandbox
+from autograder.course import ROOT
+from tests.conftest import hand_in, solved_notebook
+
+STEM = "ch04_attention"
+
+BOUNDS = Bounds(memory_in_all=200_000_000, processes=20)
+MOUNTED = "30 23 0:26 {root} {place} rw,nosuid - {kind} cgroup rw,{options}\n"
+
+
+def lay_out(folder, files):
+    """Write small files below a folder."""
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+
+
+def test_the_second_version_makes_groups_beside_the_grader_s_own(tmp_path):
+    lay_out(
+        tmp_path, {"app/cgroup.subtree_control": "cpu memory pids\n", "app/run/cgroup.procs": ""}
+    )
+    mounted = MOUNTED.format(root="/", place=tmp_path, kind="cgroup2", options="nsdelegate")
+    groups = second_version(mounted, "0::/app/run\n")
+    assert groups.folders == ((tmp_path / "app", ("memory", "pids")),)
+    limits = groups.limits(("memory", "pids"), BOUNDS)
+    assert limits == {
+        "memory.max": 200_000_000,
+        "memory.swap.max": 0,
+        "memory.oom.group": 1,
+        "pids.max": 20,
+    }
+    group = groups.make(BOUNDS)
+    assert (group.folders[0] / "memory.max").read_text() == "200000000\n"
+    group.take(4711)
+    assert (group.folders[0] / "cgroup.procs").read_text() == "4711\n"
+
+
+def test_the_second_version_asks_for_the_controllers_that_are_missing(tmp_path):
+    lay_out(tmp_path, {"app/cgroup.subtree_control": "cpu\n", "app/run/cgroup.procs": ""})
+    mounted = MOUNTED.format(root="/", place=tmp_path, kind="cgroup2", options="nsdelegate")
+    assert second_version(mounted, "0::/app/run\n")
+    assert (tmp_path / "app/cgroup.subtree_control").read_text() == "+memory +pids\n"
+
+
+@pytest.mark.parametrize("own", ["0::/\n", "0::/elsewhere/run\n", "4:memory:/app/run\n", ""])
+def test_there_is_no_second_version_where_the_grader_s_own_group_is_the_whole_or_unseen(
+    tmp_path, own
+):
+    mounted = MOUNTED.format(root="/app", place=tmp_path, kind="cgroup2", options="nsdelegate")
+    assert second_version(mounted, own) is None
+
+
+def test_the_first_version_makes_groups_below_the_grader_s_own(tmp_path):
+    mounted = "".join(
+        MOUNTED.format(root="/docker/7", place=tmp_path / name, kind="cgroup", options=name)
+        for name in ("memory", "pids", "cpu")
+    )
+    own = "4:memory:/docker/7/grader\n3:pids:/docker/7\n2:cpu:/\n"
+    groups = first_version(mounted, own)
+    assert groups.folders == (
+        (tmp_path / "memory" / "grader", ("memory",)),
+        (tmp_path / "pids", ("pids",)),
+    )
+    assert first_version(mounted, "3:pids:/docker/7\n") is None
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_the_operating_system_bounds_memory_where_a_group_can_be_made(monkeypatch):
+    if groups_here(BOUNDS) is None:
+        pytest.skip("this process can make no control group with a bound on memory")
+    with Sandbox(STEM) as boundary:
+        assert boundary.missing == []
+        bounded = SimpleNamespace(
+            fork=lambda: boundary.fork(BOUNDS), largest_message=boundary.largest_message
+        )
+        with LearnerKernel(bounded, seconds=60) as kernel:
+            group = kernel.process.group
+            # the keeper is stopped, so it cannot be the one that ends the submission
+            kernel.process.keeper.suspend()
+            take = "held = b'x' * 150_000_000; import os; print(os.getpid())"
+            assert kernel.run(take, 20).text == "1\n"
+            kernel.client.execute("more = b'y' * 150_000_000; print('TOOK')")
+            assert ends(kernel.process)
+            kernel.process.keeper.resume()
+        assert not any(folder.exists() for folder in group.folders)
+
+
+def ends(process, seconds=20):
+    """Return whether the first process of a submission ends within so many seconds."""
+    import psutil
+
+    try:
+        [first] = process.keeper.children()
+        return psutil.wait_procs([first], timeout=seconds)[1] == [] or first.status() == "zombie"
+    except psutil.NoSuchProcess:
+        return True
+
+
+WITHOUT_GROUPS = """
+import sys
+from autograder.boundary import sandbox
+sandbox.groups_here = lambda bounds: None
+from autograder.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_run_says_once_what_is_missing(tmp_path):
+    for learner in ("ada", "bruno"):
+        hand_in(tmp_path, learner, STEM, solved_notebook(STEM))
+    command = [sys.executable, "-c", WITHOUT_GROUPS, "grade", tmp_path / "submitted"]
+    run = subprocess.run(
+        [*command, "--into", tmp_path / "into"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "2 graded" in run.stdout, run.stdout + run.stderr
+    assert run.stdout.count("No control group could be made here") == 1
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_where_no_group_can_be_made_that_is_said(monkeypatch):
+    monkeypatch.setattr("autograder.boundary.sandbox.groups_here", lambda bounds: None)
+    with Sandbox(STEM) as boundary:
+        [sentence] = boundary.missing
+        assert "memory" in sentence
+        boundary.fork().end()
