@@ -44,7 +44,13 @@ def prepared(reference, seed):
     return BY_REFERENCE[reference].prepare(seed)
 
 
-exercises = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES.keys())
+exercises = pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(each, id=key, marks=pytest.mark.xdist_group(key))
+        for key, each in EXERCISES.items()
+    ],
+)
 seeds = pytest.mark.parametrize(
     "seeds", [SEEDS, pytest.param(MANY_SEEDS, marks=pytest.mark.long)], ids=["few", "many"]
 )
