@@ -31,6 +31,9 @@ from solutions.ch07_layers import LayerNorm
 from solutions.ch08_encoder_decoder import greedy_decode
 from solutions.ch09_training import beam_search
 
+# with the same explorers in a browser: their models are trained once in a process
+pytestmark = pytest.mark.xdist_group("explorers in a notebook")
+
 LARGEST = 30_000  # bytes of a script
 
 

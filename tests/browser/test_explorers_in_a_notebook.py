@@ -33,6 +33,10 @@ from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, 
 from solutions.ch07_layers import LayerNorm
 from solutions.ch08_encoder_decoder import greedy_decode
 from solutions.ch09_training import beam_search
+from tests.conftest import WIDE, noted
+
+# with the Python side's tests: the models are trained once in a process
+pytestmark = pytest.mark.xdist_group("explorers in a notebook")
 
 NOTEBOOK = """async ([module, state]) => {
     class Model {
@@ -67,30 +71,41 @@ NOTEBOOK = """async ([module, state]) => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def notebook(chromium):
+    """A page of which a test gives the `kernel`: what a page has been given cannot be taken back."""
+    page = chromium.new_page(viewport=WIDE)
+    page.expose_function("kernel", lambda changed: page.kernel(changed))
+    yield page
+    page.close()
+
+
 @pytest.fixture
-def opened(page):
+def opened(notebook):
     """Return a function that shows a widget; the page notes in `calls` what the explorer sends to
     Python.
     """
 
     def show(widget):
-        page.calls = []
+        notebook.calls = []
 
         def kernel(changed):
-            page.calls.append(changed)
+            notebook.calls.append(changed)
             widget.set_state(changed)
             # As ipywidgets does.
             echo = {name: changed[name] for name in changed if echoed(widget, name)}
             return [echo, widget.computed]
 
-        page.expose_function("kernel", kernel)
-        page.set_content('<body class="jupyter-widgets"><div id="cell"></div></body>')
-        page.add_style_tag(content=widget._css)
+        notebook.kernel = kernel
+        notebook.set_content('<body class="jupyter-widgets"><div id="cell"></div></body>')
+        notebook.add_style_tag(content=widget._css)
         state = {key: value for key, value in widget.get_state().items() if not key.startswith("_")}
-        page.evaluate(NOTEBOOK, [widget._esm, state])
-        return page
+        notebook.evaluate(NOTEBOOK, [widget._esm, state])
+        return notebook
 
-    return show
+    notebook.goto("about:blank")
+    with noted(notebook):
+        yield show
 
 
 def echoed(widget, name):

@@ -228,9 +228,9 @@ def test_where_the_model_is_missing_the_page_says_so_and_goes_on(page, built_boo
     assert page.locator(".translator-sentence").inner_text() == PROMISED
 
 
-def test_where_webassembly_is_off_the_page_says_so(page, built_book):
-    page.add_init_script("delete globalThis.WebAssembly")
-    page.goto(built_book + "book/index.html")
-    type_and_wait(page, "the cat")
-    assert "no WebAssembly" in page.locator(".translator-status").inner_text()
-    assert page.errors_seen == []
+def test_where_webassembly_is_off_the_page_says_so(own_page, built_book):
+    own_page.add_init_script("delete globalThis.WebAssembly")
+    own_page.goto(built_book + "book/index.html")
+    type_and_wait(own_page, "the cat")
+    assert "no WebAssembly" in own_page.locator(".translator-status").inner_text()
+    assert own_page.errors_seen == []
