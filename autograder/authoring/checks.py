@@ -188,8 +188,10 @@ class Checks:
 
     def _whole(self, implementation):
         """Return the class that a function is the `forward` of, where the exercise is a class."""
-        if inspect.isfunction(implementation):
-            return instead_of("forward", implementation, self.reference)
+        if inspect.isclass(self.reference) and inspect.isfunction(implementation):
+            made = instead_of("forward", implementation, self.reference)
+            made.__name__ = implementation.__name__
+            return made
         return implementation
 
     def _right_but_for(self, changed, then):
