@@ -9,7 +9,7 @@ from autograder.authoring.checks import Checks
 from autograder.authoring.draw import mask as draw_mask
 from autograder.authoring.draw import normal
 from autograder.authoring.drawn import draw, drawn
-from autograder.authoring.usual import each, of_result
+from autograder.authoring.usual import each
 from autograder.checks.ch06_masking import padding_first, sentences
 from autograder.shared.laws import between_the_values, sums_to_one, zero_where_masked
 from autograder.shared.probes import arguments_after, gradients, moved, returned_for_views
@@ -17,12 +17,14 @@ from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, 
 
 
 @drawn
-def attention_case(rng, *shape, d_v=None, dtype=torch.float32, **mask):
-    """Draw queries, keys and values, and the mask where one is described.
+def attention_case(rng, *shape, d_v=None, dtype=torch.float32, under=None, **mask):
+    """Draw queries, keys and values, and a mask.
 
     Args:
         shape: axes of the batch, query_len, key_len, head_dim.
         d_v: features of a value, where they are not head_dim.
+        under: draws a mask of the shape of the scores.
+        mask: another one, perhaps described.
     """
     *batch, query_len, key_len, head_dim = shape
     forward = {
@@ -30,6 +32,8 @@ def attention_case(rng, *shape, d_v=None, dtype=torch.float32, **mask):
         "key": normal(rng, *batch, key_len, head_dim, dtype=dtype),
         "value": normal(rng, *batch, key_len, d_v or head_dim, dtype=dtype),
     }
+    if under:
+        mask = {"mask": under(rng, *shape[:-1])}
     return forward | draw(mask, rng)
 
 
@@ -56,12 +60,7 @@ def with_an_empty_row(rng, *shape):
 
 @drawn
 def padding(rng, lengths, seq_len):
-    return padding_mask(sentences(rng, lengths, seq_len)["token_ids"])
-
-
-@drawn
-def decoder_padded_first(rng, lengths, seq_len):
-    return decoder_mask(padding_first(rng, lengths, seq_len)["token_ids"])
+    return padding_mask(**sentences(rng, lengths, seq_len))
 
 
 def far_below_zero(rng):
@@ -80,7 +79,7 @@ def rows_far_apart(rng):
 
     At 200, exp overflows in float32, and two ways to add up a score still agree to 1e-5.
     """
-    inputs = attention_case(rng, 2, 3, 4, 4, mask=any_mask(2, 3, 4))
+    inputs = attention_case(rng, 2, 3, 4, 4, under=any_mask)
     inputs["query"][:, :, 0] = 200 * torch.tensor([1.0, -1.0, 1.0])
     inputs["key"][:, :, 0] = 2
     inputs["query"][:, 0, 1], inputs["key"][:, 0, 1] = 2, 4000
@@ -91,7 +90,7 @@ def masked_key_far_ahead(rng):
     """Draw a masked key whose score is so high that beside it every other weight would round to
     0.
     """
-    inputs = attention_case(rng, 2, 3, 2, mask=any_mask(2, 3))
+    inputs = attention_case(rng, 2, 3, 2, under=any_mask)
     inputs["query"][0, 0], inputs["key"][0, 0] = 2, 2000
     return inputs
 
@@ -112,28 +111,31 @@ def scores_of(query, key):
     return query @ key.mT / math.sqrt(query.shape[-1])
 
 
-def filled(stand_in=None, zeroed=False):
+def filled(stand_in=None, zeroed=False, axis=-1):
     """Make weights in which a number takes the place of a masked score, without one the lowest of
     their dtype, and perhaps 0 that of its weight.
     """
 
     def weights_of(scores, mask):
         lowest = torch.finfo(scores.dtype).min if stand_in is None else stand_in
-        weights = scores.masked_fill(~mask, lowest).softmax(-1)
+        weights = scores.masked_fill(~mask, lowest).softmax(axis)
         return weights.masked_fill(~mask, 0) if zeroed else weights
 
     return weights_of
 
 
-def attention_with(weights_of):
-    """Make an attention whose weights come from `weights_of(scores, mask)`; without a mask it is
-    right.
+filled_and_zeroed = filled(zeroed=True)
+
+
+def attention_with(weights_of=filled_and_zeroed, returned=lambda weights: weights):
+    """Make an attention from rules for weights, of scores and a mask, and for what it returns of
+    them; without a mask it is right.
     """
 
     def attention(query, key, value, mask=None):
         scores = scores_of(query, key)
         weights = scores.softmax(-1) if mask is None else weights_of(scores, mask)
-        return weights @ value, weights
+        return weights @ value, returned(weights)
 
     return attention
 
@@ -150,13 +152,9 @@ def renormalised(total_of):
     return weights_of
 
 
-def of_mask(change):
-    """Make a change of a mask, where there is one."""
-    return lambda mask: None if mask is None else change(mask)
-
-
 checks = Checks(
     masked_attention,
+    family=attention_with,
     laws=(partial(sums_to_one, of="weights"), zero_where_masked, between_the_values),
     returns=("output", "weights"),
     shortcuts="""scaled_dot_product_attention multi_head_attention_forward MultiheadAttention
@@ -166,7 +164,7 @@ shown, hidden, wrong, right = checks.words
 
 shown(
     "what is masked gets no weight, the rest share all of it",
-    attention_case(2, 3, 2, mask=any_mask(2, 3)),
+    attention_case(2, 3, 2, under=any_mask),
     weight=2,
 )
 shown("without a mask every key is seen", attention_case(2, 3, 2), weight=2)
@@ -179,14 +177,14 @@ shown(
 )
 shown(
     "a query that may attend to nothing gets nothing",
-    attention_case(3, 3, 2, mask=with_an_empty_row(3, 3)),
+    attention_case(3, 3, 2, under=with_an_empty_row),
     weight=2,
     laws=(zero_where_masked,),
 )
-shown("the gradients under a mask", attention_case(3, 3, 2, mask=any_mask(3, 3)), probe=gradients)
+shown("the gradients under a mask", attention_case(3, 3, 2, under=any_mask), probe=gradients)
 shown(
     "gradients stay finite where a query may attend to nothing",
-    attention_case(3, 3, 2, mask=with_an_empty_row(3, 3)),
+    attention_case(3, 3, 2, under=with_an_empty_row),
     probe=gradients,
     weight=2,
 )
@@ -197,22 +195,20 @@ shown(
 )
 shown("a masked key with by far the highest score", masked_key_far_ahead)
 shown("scores far below zero", far_below_zero, weight=2)
-shown(
-    "bfloat16 in, bfloat16 out", attention_case(2, 3, 4, mask=any_mask(2, 3), dtype=torch.bfloat16)
-)
+shown("bfloat16 in, bfloat16 out", attention_case(2, 3, 4, under=any_mask, dtype=torch.bfloat16))
 shown(
     "float16, with a query that may attend to nothing",
-    attention_case(3, 3, 4, mask=with_an_empty_row(3, 3), dtype=torch.float16),
+    attention_case(3, 3, 4, under=with_an_empty_row, dtype=torch.float16),
     laws=(zero_where_masked,),
 )
 shown(
     "the arguments stay as they were",
-    attention_case(2, 3, 2, mask=any_mask(2, 3)),
+    attention_case(2, 3, 2, under=any_mask),
     probe=arguments_after,
 )
 hidden(
     "batch and heads, each with a table of its own",
-    attention_case(2, 3, 4, 5, 3, d_v=2, mask=any_mask(2, 3, 4, 5)),
+    attention_case(2, 3, 4, 5, 3, d_v=2, under=any_mask),
     weight=2,
 )
 hidden("a mask for each head", attention_case(2, 3, 3, 3, 3, mask=any_mask(1, 3, 3, 3)))
@@ -230,14 +226,16 @@ hidden(
 )
 hidden(
     "gradients of a decoder whose padding comes first",
-    attention_case(2, 1, 4, 4, 3, mask=decoder_padded_first([3, 2], 4)),
+    attention_case(
+        2, 1, 4, 4, 3, mask=padding_first([3, 2], 4).then(lambda drawn: decoder_mask(**drawn))
+    ),
     probe=gradients,
     weight=2,
 )
 hidden("gradients without a mask", attention_case(2, 3, 4, 3), probe=gradients)
 hidden(
     "gradients in bfloat16 beside an empty row",
-    attention_case(2, 3, 2, mask=with_an_empty_row(2, 3), dtype=torch.bfloat16),
+    attention_case(2, 3, 2, under=with_an_empty_row, dtype=torch.bfloat16),
     probe=gradients,
 )
 hidden(
@@ -249,7 +247,7 @@ hidden("rows whose scores lie far apart", rows_far_apart)
 hidden("scores below any everyday number", far_below_zero, weight=2)
 hidden(
     "float32 in, float32 out",
-    attention_case(2, 2, 3, 3, 4, mask=causal_mask(3), dtype=torch.float32),
+    attention_case(2, 2, 3, 3, 4, mask=causal_mask(3)),
 )
 hidden(
     "float16 in, float16 out",
@@ -275,7 +273,7 @@ hidden(
 wrong(
     "True marks what is masked",
     "You bar what is allowed and allow what is barred. What does True mean in this course?",
-    mask=of_mask(torch.logical_not),
+    mask=torch.logical_not,
 )
 
 
@@ -283,135 +281,145 @@ wrong(
     "the weights are masked",
     """The mask comes too late. The weights that are left no longer sum to 1, and what was barred
     still counts in the softmax that made them. Where do scores become weights?""",
-)(attention_with(lambda scores, mask: scores.softmax(-1) * mask))
+    weights_of=lambda scores, mask: scores.softmax(-1) * mask,
+)
 
 
 wrong(
     "a masked score is 0",
     """A score of 0 is a score like any other: what is its exponential? Which score has an
     exponential of 0?""",
-)(attention_with(lambda scores, mask: (scores * mask).softmax(-1)))
+    weights_of=lambda scores, mask: (scores * mask).softmax(-1),
+)
 
 
 wrong(
     "True and False can be added to scores",
     """Adding True raises a score by 1, and adding False leaves it. What should be added where a key
     is barred?""",
-)(attention_with(lambda scores, mask: (scores + mask).softmax(-1)))
+    weights_of=lambda scores, mask: (scores + mask).softmax(-1),
+)
 
 
 wrong(
     "-inf is all that is needed",
     "What is the softmax of a row in which every score is -inf? Divide 0 by 0 to find out.",
-)(attention_with(filled(-math.inf)))
+    weights_of=filled(-math.inf),
+)
 
 
-@wrong(
+wrong(
     "nan_to_num on the weights mends all, where -inf was added",
     """You sweep nan out of the result, but the way back still goes through the softmax that made
     it. Can you keep nan from arising?""",
+    weights_of=lambda scores, mask: (
+        (scores + mask.to(scores.dtype).log()).softmax(-1).nan_to_num(0)
+    ),
 )
-@attention_with
-def added_and_swept(scores, mask):
-    bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -math.inf)
-    return (scores + bias).softmax(-1).nan_to_num(0.0)
 
 
 wrong(
     "nan_to_num on the output mends all",
     """The output is clean, but the weights that made it were nan, and the gradient of the values is
     a product with them.""",
-)(of_result(each(torch.nan_to_num))(attention_with(filled(-math.inf))))
+    weights_of=filled(-math.inf),
+    then=each(torch.nan_to_num),
+)
 
 
 wrong(
     "-1e9 is as good as -inf",
     """How far does float16 reach? Could a score lie below -1e9 itself? And what does a softmax make
     of a row in which all scores are the same?""",
-)(attention_with(filled(-1e9)))
+    weights_of=filled(-1e9),
+)
 
 
 wrong(
     "a score lowered by 1e9 is a score of -inf",
     """If all scores of a row are lowered by the same number, what does the softmax make of them?
     And how far does float16 reach?""",
-)(attention_with(lambda scores, mask: (scores - (~mask).to(scores.dtype) * 1e9).softmax(-1)))
+    weights_of=lambda scores, mask: (scores - (~mask).to(scores.dtype) * 1e9).softmax(-1),
+)
 
 
 wrong(
     "what every dtype holds is what float32 holds",
     "Your lowest number is that of one dtype. Which dtype do the scores have?",
-)(attention_with(filled(torch.finfo(torch.float32).min, zeroed=True)))
+    weights_of=filled(torch.finfo(torch.float32).min, zeroed=True),
+)
 
 
 @wrong(
     "zeros in the returned weights are enough",
     "The weights that you return are right. Are they the ones that made the output?",
 )
-def zeroed_too_late(query, key, value, mask=None):
-    if mask is None:
-        return masked_attention(query, key, value)
-    output, weights = attention_with(filled())(query, key, value, mask)
-    return output, weights.masked_fill(~mask, 0)
+def zeroed_too_late(*given):
+    output, _ = attention_with(filled())(*given)
+    return output, masked_attention(*given)[1]
 
 
 wrong(
     "-1e4 fits every dtype",
     """Could scores lie below your stand-in? And what does a softmax make of a row in which all of
     them are the same?""",
-)(attention_with(filled(-1e4)))
+    weights_of=filled(-1e4),
+)
 
 
 wrong(
     "-1e4, and zeros behind it, hold for all scores",
     """Scores may be of any size. What if those that are allowed lie below the number that stands
     for -inf?""",
-)(attention_with(filled(-1e4, zeroed=True)))
+    weights_of=filled(-1e4, zeroed=True),
+)
 
 
 wrong(
     "-1e9, and zeros behind it, hold for all dtypes",
     """Does the number that stands for -inf fit into float16? And what if the scores that are
     allowed lie below it?""",
-)(attention_with(filled(-1e9, zeroed=True)))
+    weights_of=filled(-1e9, zeroed=True),
+)
 
 
 wrong(
     "the lowest number alone gives nothing to an empty row",
     """If all scores of a row are equally low, what does the softmax make of them? A query that may
     attend to nothing should get nothing.""",
-)(attention_with(filled()))
+    weights_of=filled(),
+)
 
 
 wrong(
     "what is left can be divided by its sum",
     """You divide by the sum of what the mask has left. When is that sum 0, and what should happen
     then?""",
-)(attention_with(renormalised(lambda total: total)))
+    weights_of=renormalised(lambda total: total),
+)
 
 
 wrong(
     "a small epsilon makes the division safe",
     """Your weights are divided by a little too much, and in float16 your epsilon is 0. When is the
     sum 0, and what should happen then?""",
-)(attention_with(renormalised(lambda total: total + 1e-9)))
+    weights_of=renormalised(lambda total: total + 1e-9),
+)
 
 
 wrong(
     "weights that rounded to 0 can be scaled up again",
     """What if a masked key has by far the largest score? Look at the weights of the others before
     you divide.""",
-)(attention_with(renormalised(lambda total: total.clamp(min=torch.finfo(total.dtype).tiny))))
+    weights_of=renormalised(lambda total: total.clamp(min=torch.finfo(total.dtype).tiny)),
+)
 
 
-@wrong(
+wrong(
     "the softmax runs over the queries",
     "Take one query: over which axis do its weights have to sum to 1?",
+    weights_of=filled(zeroed=True, axis=-2),
 )
-@attention_with
-def over_the_queries(scores, mask):
-    weights = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-2)
-    return weights.masked_fill(~mask, 0)
 
 
 @wrong(
@@ -419,8 +427,7 @@ def over_the_queries(scores, mask):
     "You mask queries, and only behind the average. Which keys took part in it?",
 )
 def output_masked(query, key, value, mask=None):
-    weights = scores_of(query, key).softmax(-1)
-    output = weights @ value
+    output, weights = masked_attention(query, key, value)
     return output if mask is None else output * mask.any(dim=-1, keepdim=True), weights
 
 
@@ -429,21 +436,21 @@ def output_masked(query, key, value, mask=None):
     "The output is right. Which weights made it, and which do you return?",
 )
 def values_masked(query, key, value, mask=None):
-    answer = masked_attention(query, key, value)
-    return answer if mask is None else (masked_attention(query, key, value, mask)[0], answer[1])
+    output, _ = masked_attention(query, key, value, mask)
+    return output, masked_attention(query, key, value)[1]
 
 
 wrong(
     "rows of the mask are keys",
     "Rows are queries, columns are keys. Does your mask meet the scores as it is?",
-    mask=of_mask(lambda mask: mask.mT),
+    mask=lambda mask: mask.mT,
 )
 
 
 wrong(
     "one sentence's mask serves the batch",
     "Each sentence has a mask of its own. Does yours reach all of them?",
-    mask=of_mask(lambda mask: mask[:1] if mask.ndim > 2 else mask),
+    mask=lambda mask: mask[:1] if mask.ndim > 2 else mask,
 )
 
 
@@ -452,22 +459,19 @@ wrong(
     "What does your function do with the mask that it is given when nobody gives one?",
 )
 def always_there(query, key, value, mask=None):
-    weights = filled(zeroed=True)(scores_of(query, key), mask)
+    weights = filled_and_zeroed(scores_of(query, key), mask)
     return weights @ value, weights
 
 
 wrong("the mask can wait", "These are the weights without any mask.", mask=None)
 
 
-@wrong(
+wrong(
     "the caller's mask is free to be worked in",
     """Compare `mask` before and after the call. A method whose name ends in an underscore writes
     where it reads.""",
+    mask=lambda mask: ~mask.logical_not_(),
 )
-def turned_round_in_place(query, key, value, mask=None):
-    if mask is not None:
-        mask = ~mask.logical_not_()
-    return masked_attention(query, key, value, mask)
 
 
 @wrong(
@@ -475,10 +479,9 @@ def turned_round_in_place(query, key, value, mask=None):
     """Compare `query` before and after the call. Which line of yours writes into it instead of
     making a tensor of its own?""",
 )
-def query_scaled_in_place(query, key, value, mask=None):
-    with torch.no_grad():
-        query /= math.sqrt(query.shape[-1])
-    return masked_attention(query * math.sqrt(query.shape[-1]), key, value, mask)
+def query_doubled_in_place(query, key, value, mask=None):
+    query.detach().mul_(2)
+    return masked_attention(query / 2, key, value, mask)
 
 
 checks.usual(
@@ -500,17 +503,16 @@ wrong(
     "returned weights are only to be looked at",
     """The numbers are right, but somewhere the weights lose their history, and no gradient finds
     its way back.""",
-    then=lambda results: (results[0], results[1].detach()),
+    returned=torch.detach,
 )
 
 
 @right
-def attention_by_where(query, key, value, mask=None):
+def by_where(query, key, value, mask=None):
     scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
-    mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
-    weights = torch.where(
-        mask, torch.where(mask, scores, torch.finfo(scores.dtype).min).softmax(-1), 0.0
-    )
+    mask = torch.tensor(True) if mask is None else mask
+    weights = torch.where(mask, scores, torch.finfo(scores.dtype).min).softmax(-1)
+    weights = torch.where(mask, weights, 0.0)
     return weights @ value, weights
 
 
@@ -518,8 +520,7 @@ def attention_by_where(query, key, value, mask=None):
 @attention_with
 def by_a_finite_bias(scores, mask):
     barred = (~mask).to(scores.dtype)
-    weights = torch.softmax(scores + barred * torch.finfo(scores.dtype).min / 2, dim=-1)
-    return weights * mask
+    return (scores + barred * torch.finfo(scores.dtype).min / 2).softmax(-1) * mask
 
 
 @right
@@ -537,51 +538,36 @@ def filled_and_swept(scores, mask):
     """The fill's own gradient is 0 at every masked score, so that it stops the nan of the
     softmax.
     """
-    return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(0.0)
-
-
-def opened_where_empty(scores, mask):
-    """Open rows without a permission before the softmax and close them after it."""
-    empty = ~mask.any(dim=-1, keepdim=True)
-    weights = scores.masked_fill(~(mask | empty), -math.inf).softmax(-1)
-    return weights.masked_fill(empty, 0)
-
-
-right(attention_with(opened_where_empty))
+    return filled(-math.inf)(scores, mask).nan_to_num(0.0)
 
 
 @right
 @attention_with
-def in_float32_inside(scores, mask):
-    return opened_where_empty(scores.float(), mask).to(scores.dtype)
+def opened_where_empty(scores, mask):
+    """Opens rows without a permission before the softmax and closes them after it."""
+    empty = ~mask.any(dim=-1, keepdim=True)
+    return filled(-math.inf)(scores, mask | empty).masked_fill(empty, 0)
 
 
 @right
-def attention_in_float32_throughout(query, key, value, mask=None):
+def in_float32_throughout(query, key, value, mask=None):
     answers = masked_attention(query.float(), key.float(), value.float(), mask)
     return tuple(each.to(query.dtype) for each in answers)
 
 
 @right
-def attention_by_the_fused_kernel(query, key, value, mask=None):
-    if mask is not None:
-        mask = mask.expand(*query.shape[:-1], key.shape[-2])
-    _, weights = masked_attention(query, key, value, mask)
-    return (
-        torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask),
-        weights,
-    )
+def by_the_fused_kernel(query, key, value, mask=None):
+    output = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    return output, masked_attention(query, key, value, mask)[1]
 
 
 @right
-def attention_by_loops(query, key, value, mask=None):
-    scores = scores_of(query, key)
-    open_keys = (
-        torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
-    )
+@attention_with
+def by_loops(scores, mask):
     rows = [
         torch.zeros_like(row).masked_scatter(seen, row[seen].softmax(-1)) if seen.any() else 0 * row
-        for row, seen in zip(scores.flatten(0, -2), open_keys.flatten(0, -2), strict=True)
+        for row, seen in zip(
+            scores.flatten(0, -2), mask.expand(scores.shape).flatten(0, -2), strict=True
+        )
     ]
-    weights = torch.stack(rows).reshape(scores.shape)
-    return weights @ value, weights
+    return torch.stack(rows).reshape(scores.shape)
