@@ -4,8 +4,6 @@ The contract leaves open, and so nothing here asks: digits beyond float32, for w
 precision in float32 and comes back gives right answers in every dtype that it names.
 """
 
-import math
-
 import torch
 
 from autograder.authoring import draw
@@ -43,10 +41,3 @@ def padding_anywhere(rng):
 
 def short_ids(rng):
     return {"token_ids": sentences(rng, [4, 2, 1], 5)["token_ids"].int()}
-
-
-def additive(mask, device=None):
-    """Write a mask as what is added to the scores, 0 or -inf; on the default device, unless another
-    is named.
-    """
-    return torch.zeros(mask.shape, device=device).masked_fill(~mask, -math.inf)

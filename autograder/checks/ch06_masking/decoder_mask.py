@@ -4,32 +4,24 @@ import numpy as np
 import torch
 
 from autograder.authoring.checks import Checks
-from autograder.checks.ch06_masking import (
-    additive,
-    padding_anywhere,
-    padding_first,
-    sentences,
-    short_ids,
-)
+from autograder.checks.ch06_masking import padding_anywhere, padding_first, sentences, short_ids
 from autograder.checks.ch06_masking.causal_mask import past_alone
 from autograder.shared.laws import hides_padding, looks_back_only
 from autograder.shared.probes import arguments_after, device_kept, returned_for_views
-from solutions import ch06_masking as reference
+from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
 
 
-def decoder_with(
-    combine=torch.logical_and, causal=reference.causal_mask, padding=reference.padding_mask
-):
+def decoder_with(combine=torch.logical_and, causal=causal_mask, padding=padding_mask):
     """Make a `decoder_mask` from two masks and how it combines them."""
 
-    def decoder_mask(token_ids, pad_id=0):
+    def both(token_ids, pad_id=0):
         return combine(padding(token_ids, pad_id), causal(token_ids.shape[1], token_ids.device))
 
-    return decoder_mask
+    return both
 
 
 checks = Checks(
-    reference.decoder_mask,
+    decoder_mask,
     family=decoder_with,
     laws=(looks_back_only, hides_padding),
     shortcuts="generate_square_subsequent_mask",
@@ -85,7 +77,7 @@ wrong(
     "the queries are masked",
     """Your rows of padding are empty, but its columns are open: rows are queries, columns are
     keys.""",
-    padding=lambda *given: reference.padding_mask(*given).mT,
+    padding=lambda *given: padding_mask(*given).mT,
 )
 
 
@@ -116,7 +108,7 @@ wrong(
     "the triangle's rows are keys",
     """Is your triangle the other way round? Read the first row: what may the first query attend
     to?""",
-    causal=lambda *given: reference.causal_mask(*given).mT,
+    causal=lambda *given: causal_mask(*given).mT,
 )
 
 
@@ -138,7 +130,7 @@ wrong(
 wrong(
     "masks live on the CPU",
     "Two masks can only meet on one device. Where was each of yours made?",
-    causal=lambda seq_len, device: reference.causal_mask(seq_len),
+    causal=lambda seq_len, device: causal_mask(seq_len),
 )
 
 
@@ -156,11 +148,7 @@ wrong(
 )
 
 
-wrong(
-    "a mask is what is added to the scores",
-    "In this course a mask is boolean; what becomes of the scores is decided later.",
-    then=additive,
-)
+checks.usual("added to the scores")
 
 
 @right
@@ -182,21 +170,7 @@ def by_loops(token_ids, pad_id=0):
 
 
 @right
-def by_lists(token_ids, pad_id=0):
-    rows = [
-        [
-            [
-                [key <= query and word != pad_id for key, word in enumerate(each)]
-                for query in range(len(each))
-            ]
-        ]
-        for each in token_ids.tolist()
-    ]
-    return torch.tensor(rows, device=token_ids.device)
-
-
-@right
 def by_exclusion(token_ids, pad_id=0):
     position = torch.arange(token_ids.shape[-1], device=token_ids.device)
-    barred = (token_ids == torch.tensor(pad_id))[:, None, None] | (position > position[:, None])
+    barred = (token_ids == pad_id)[:, None, None] | (position > position[:, None])
     return barred.logical_not()
