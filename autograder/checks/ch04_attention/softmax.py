@@ -1,6 +1,7 @@
 """Softmax: scores to weights."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -11,12 +12,7 @@ from autograder.shared.laws import exactly_one, sums_to_one, zero_where_minus_in
 from autograder.shared.probes import arguments_after
 from solutions import ch04_attention as reference
 
-
-def rows_far_apart(rng):
-    scores = normal(rng, 3, 4)
-    scores[0] -= 900
-    scores[2] += 900
-    return {"scores": scores}
+FAR_APART = np.array([[-900], [0], [900]])
 
 
 def with_minus_infinity(rng):
@@ -49,12 +45,8 @@ def batch_with_minus_infinity(rng):
     return {"scores": scores}
 
 
-def largest(scores, axis):
-    return scores.max(axis=axis, keepdims=True)
-
-
-def sum_along(exponentials, axis):
-    return exponentials.sum(axis=axis, keepdims=True)
+largest = partial(np.max, keepdims=True)
+sum_along = partial(np.sum, keepdims=True)
 
 
 def softmax_with(shift=largest, total=sum_along):
@@ -79,7 +71,7 @@ shown("three scores become three weights", scores=normal(3), weight=2)
 shown("each row of a matrix is a softmax of its own", scores=normal(3, 4))
 shown("axis=0 makes the columns sum to 1", scores=normal(3, 3), axis=0)
 shown("scores around 1000 do not overflow", scores=1000 + normal(3))
-shown("rows whose scores are far apart do not disturb each other", rows_far_apart)
+shown("rows whose scores are far apart do not disturb each other", scores=normal(3, 4) + FAR_APART)
 shown("a score of -inf gets a weight of exactly 0", with_minus_infinity)
 shown("a score on its own has a weight of exactly 1", scores=normal(3, 1), laws=(exactly_one,))
 shown("float32 scores give float32 weights", scores=normal(2, 3, dtype=np.float32))
@@ -117,7 +109,7 @@ shifted_by_the_mean = wrong(
     "taking off the mean makes exp safe",
     """What is the largest number that your exp can meet? Think of a score far above all others of
     its row, and of one that is -inf.""",
-    shift=lambda scores, axis: scores.mean(axis=axis, keepdims=True),
+    shift=partial(np.mean, keepdims=True),
 )
 
 
@@ -164,18 +156,16 @@ over_everything = wrong(
 wrong(
     "a sum over an axis still lines up with the array",
     """What shape does the sum have, and along which axis is it stretched when you divide by it?""",
-    total=lambda exponentials, axis: exponentials.sum(axis=axis),
+    total=np.sum,
 )
 
 
-@wrong(
-    "the caller's array is free to be worked in",
-    """Compare `scores` before and after the call. Which line of yours writes into it instead of
-    making an array of its own?""",
+checks.usual(
+    "changes its argument",
+    belief="the caller's array is free to be worked in",
+    hint="""Compare `scores` before and after the call. Which line of yours writes into it instead
+    of making an array of its own?""",
 )
-def in_place(scores, axis=-1):
-    scores -= scores.max(axis=axis, keepdims=True)
-    return reference.softmax(scores, axis)
 
 
 checks.usual("in float64")
@@ -187,13 +177,13 @@ checks.usual("in float64")
     does the formula apply to each score first?""",
 )
 def without_exponential(scores, axis=-1):
-    return scores / scores.sum(axis=axis, keepdims=True)
+    return scores / sum_along(scores, axis)
 
 
 @right
 def by_logarithm(scores, axis=-1):
     below = scores - largest(scores, axis)
-    return np.exp(below - np.log(np.exp(below).sum(axis=axis, keepdims=True)))
+    return np.exp(below - np.log(sum_along(np.exp(below), axis)))
 
 
 @right

@@ -8,24 +8,24 @@ from autograder.authoring.tensors import with_tensors
 from autograder.checks.ch04_attention import normal
 from autograder.shared.laws import sums_to_zero
 from autograder.shared.probes import arguments_after
-from solutions import ch04_attention as reference
+from solutions.ch04_attention import softmax, softmax_backward
 
 
 @drawn
 def weights_and_gradient(rng, *shape, dtype=np.float64):
-    weights = reference.softmax(normal(rng, *shape)).astype(dtype)
+    weights = softmax(normal(rng, *shape)).astype(dtype)
     return {"weights": weights, "grad_weights": normal(rng, *shape, dtype=dtype)}
 
 
 def saturated(rng):
-    return {"weights": reference.softmax(40 * normal(rng, 3, 4)), "grad_weights": normal(rng, 3, 4)}
+    return {"weights": softmax(40 * normal(rng, 3, 4)), "grad_weights": normal(rng, 3, 4)}
 
 
 def nearly_saturated(rng):
     """Weights that are almost 1, with gradients of which a little still passes."""
     scores, grad_weights = normal(rng, 3, 4), normal(rng, 3, 4)
     scores[:, 0], grad_weights[:, 0] = 20, 5
-    return {"weights": reference.softmax(scores), "grad_weights": grad_weights}
+    return {"weights": softmax(scores), "grad_weights": grad_weights}
 
 
 def in_float16(rng):
@@ -48,7 +48,7 @@ def backward_with(
 
 
 checks = Checks(
-    reference.softmax_backward,
+    softmax_backward,
     laws=(sums_to_zero,),
     shortcuts="_softmax_backward_data",
     family=backward_with,
@@ -74,7 +74,7 @@ wrong(
     "a weight depends on its own score alone",
     """Each weight depends on every score of its row, because the weights share one sum. Where do
     the other terms of the formula enter?""",
-    mean=lambda weights, grad_weights: weights * grad_weights,
+    mean=np.multiply,
 )
 
 
@@ -142,18 +142,16 @@ checks.usual(
 wrong(
     "the argument holds scores",
     "What you are given has been through the softmax already.",
-    weights=reference.softmax,
+    weights=softmax,
 )
 
 
-@wrong(
+wrong(
     "the caller's gradient is free to be worked in",
     """Compare `grad_weights` before and after the call. Which line of yours writes into it instead
     of making an array of its own?""",
+    grad_weights=lambda gradient: -np.negative(gradient, out=gradient),
 )
-def in_place(weights, grad_weights):
-    grad_weights -= (weights * grad_weights).sum(axis=-1, keepdims=True)
-    return weights * grad_weights
 
 
 checks.usual("in float64")
@@ -162,9 +160,8 @@ checks.usual("in float64")
 @right
 def by_jacobian(weights, grad_weights):
     identity = np.eye(weights.shape[-1], dtype=weights.dtype)
-    jacobian = weights[..., :, np.newaxis] * (
-        identity - weights[..., np.newaxis, :]
-    )  # (..., key_len, key_len)
+    # (..., key_len, key_len)
+    jacobian = weights[..., np.newaxis] * (identity - weights[..., np.newaxis, :])
     return np.einsum("...i,...ij->...j", grad_weights, jacobian)
 
 
@@ -177,10 +174,9 @@ def expanded(weights, grad_weights):
 @right
 def by_loops(weights, grad_weights):
     gradient = np.zeros_like(weights)
-    for index in np.ndindex(*weights.shape[:-1]):
-        for i, (weight, grad) in enumerate(zip(weights[index], grad_weights[index], strict=True)):
-            for j in range(weights.shape[-1]):
-                gradient[(*index, j)] += grad * weight * ((i == j) - weights[(*index, j)])
+    for *row, i, j in np.ndindex(*weights.shape, weights.shape[-1]):
+        weight, other = weights[(*row, i)], weights[(*row, j)]
+        gradient[(*row, j)] += grad_weights[(*row, i)] * weight * ((i == j) - other)
     return gradient
 
 
