@@ -12,6 +12,7 @@ def normal(rng, *shape, scale=1.0, dtype=np.float64):
     return (rounded + 0.0).astype(dtype)  # + 0.0 makes -0.0 a plain 0
 
 
+@drawn
 def halves(rng, *shape, low, high):
     """Draw float16 numbers whose products and sums are exact, so that every right order of
     operations gives the same.

@@ -1,6 +1,7 @@
 """How well each key matches each query."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from solutions import ch04_attention as reference
 
 
 @drawn
-def queries_and_keys(rng, *batch, query_len, key_len, d_k, scale=1.0, dtype=np.float64):
+def queries_and_keys(rng, *shape, scale=1.0, dtype=np.float64):
+    """Draw queries and keys, of a shape like (batch, query_len, key_len, d_k)."""
+    *batch, query_len, key_len, d_k = shape
     return {
         "query": normal(rng, *batch, query_len, d_k, scale=scale, dtype=dtype),
         "key": normal(rng, *batch, key_len, d_k, scale=scale, dtype=dtype),
@@ -41,25 +44,25 @@ def of_length_one(vectors):
 checks = Checks(reference.attention_scores, family=scores_with)
 shown, hidden, wrong, right = checks.words
 
-shown("two queries against two keys", queries_and_keys(query_len=2, key_len=2, d_k=3), weight=2)
-shown("three words against themselves", queries_and_keys(query_len=3, key_len=3, d_k=4))
-shown("rows are queries, columns are keys", queries_and_keys(query_len=2, key_len=5, d_k=3))
-shown("a batch is carried along", queries_and_keys(2, query_len=3, key_len=4, d_k=5))
-shown("float32 in, float32 out", queries_and_keys(query_len=2, key_len=3, d_k=3, dtype=np.float32))
+shown("two queries against two keys", queries_and_keys(2, 2, 3), weight=2)
+shown("three words against themselves", queries_and_keys(3, 3, 4))
+shown("rows are queries, columns are keys", queries_and_keys(2, 5, 3))
+shown("a batch is carried along", queries_and_keys(2, 3, 4, 5))
+shown("float32 in, float32 out", queries_and_keys(2, 3, 3, dtype=np.float32))
 shown(
     "query and key stay as they were",
-    queries_and_keys(query_len=2, key_len=3, d_k=4),
+    queries_and_keys(2, 3, 4),
     probe=arguments_after,
 )
-hidden("batch and heads", queries_and_keys(2, 3, query_len=4, key_len=5, d_k=6), weight=2)
-hidden("as many batches as words", queries_and_keys(3, query_len=3, key_len=3, d_k=3))
-hidden("long vectors", queries_and_keys(query_len=3, key_len=4, d_k=64))
-hidden("vectors of length 1, a single key", queries_and_keys(query_len=2, key_len=1, d_k=1))
-hidden("three axes in front", queries_and_keys(2, 1, 2, query_len=2, key_len=3, d_k=4))
-hidden("large scores stay large", queries_and_keys(query_len=2, key_len=3, d_k=4, scale=60))
+hidden("batch and heads", queries_and_keys(2, 3, 4, 5, 6), weight=2)
+hidden("as many batches as words", queries_and_keys(3, 3, 3, 3))
+hidden("long vectors", queries_and_keys(3, 4, 64))
+hidden("vectors of length 1, a single key", queries_and_keys(2, 1, 1))
+hidden("three axes in front", queries_and_keys(2, 1, 2, 2, 3, 4))
+hidden("large scores stay large", queries_and_keys(2, 3, 4, scale=60))
 hidden(
     "a batch stays as it was",
-    queries_and_keys(2, query_len=2, key_len=3, d_k=4),
+    queries_and_keys(2, 2, 3, 4),
     probe=arguments_after,
 )
 
@@ -133,14 +136,12 @@ in_float64 = wrong(
 )
 
 
-@wrong(
-    "the caller's query is free to be scaled",
-    """Compare `query` before and after the call. Which line of yours writes into it instead of
+checks.usual(
+    "changes its argument",
+    belief="the caller's query is free to be scaled",
+    hint="""Compare `query` before and after the call. Which line of yours writes into it instead of
     making an array of its own?""",
 )
-def scaled_in_place(query, key):
-    query /= math.sqrt(query.shape[-1])
-    return products(query, key)
 
 
 wrong(
@@ -153,9 +154,7 @@ wrong(
 )
 
 
-@right
-def by_einsum(query, key):
-    return np.einsum("...qd,...kd->...qk", query, key) / math.sqrt(key.shape[-1])
+with_einsum = right(scores_with(partial(np.einsum, "...qd,...kd->...qk")))
 
 
 @right
@@ -166,7 +165,7 @@ def with_scaled_query(query, key):
 @right
 def by_broadcasting(query, key):
     products = query[..., :, np.newaxis, :] * key[..., np.newaxis, :, :]
-    return products.sum(axis=-1) / query.dtype.type(query.shape[-1]) ** query.dtype.type(0.5)
+    return products.sum(axis=-1) / np.sqrt(query.shape[-1], dtype=query.dtype)
 
 
 @right

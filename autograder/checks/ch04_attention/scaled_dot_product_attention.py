@@ -16,6 +16,7 @@ from autograder.checks.ch04_attention.attention_scores import (
     queries_and_keys,
     unscaled,
     with_all_axes_reversed,
+    with_einsum,
 )
 from autograder.checks.ch04_attention.softmax import (
     by_logarithm,
@@ -24,14 +25,14 @@ from autograder.checks.ch04_attention.softmax import (
 )
 from autograder.shared.laws import between_the_values, exactly_one, sums_to_one
 from autograder.shared.probes import arguments_after
-from solutions import ch04_attention as reference
+from solutions.ch04_attention import attention_scores, scaled_dot_product_attention, softmax
 
 
 @drawn
-def queries_keys_values(rng, *batch, query_len, key_len, d_k, d_v, dtype=np.float64):
-    drawn_first = queries_and_keys(
-        rng, *batch, query_len=query_len, key_len=key_len, d_k=d_k, dtype=dtype
-    )
+def queries_keys_values(rng, *shape, dtype=np.float64):
+    """Draw arguments, of a shape like (batch, query_len, key_len, d_k, d_v)."""
+    *batch, _, key_len, _, d_v = shape
+    drawn_first = queries_and_keys(rng, *shape[:-1], dtype=dtype)
     return {**drawn_first, "value": normal(rng, *batch, key_len, d_v, dtype=dtype)}
 
 
@@ -40,7 +41,7 @@ def one_query_that_prefers_a_key(rng):
     for everybody are right.
     """
     while True:
-        drawn = queries_keys_values(rng, query_len=1, key_len=2, d_k=2, d_v=2)
+        drawn = queries_keys_values(rng, 1, 2, 2, 2)
         if abs(drawn["query"] @ (drawn["key"][0] - drawn["key"][1])).item() > 0.2:
             return drawn
 
@@ -65,21 +66,9 @@ def scores_in_steps(rng):
     return {"query": query, "key": key, "value": 1 + normal(rng, 5, 3, scale=0.2)}
 
 
-def queries_of_zeros(rng):
-    return {"query": np.zeros((2, 3)), "key": normal(rng, 4, 3), "value": normal(rng, 4, 2)}
-
-
-def in_float16(rng):
-    return {
-        "query": halves(rng, 2, 4, low=-1, high=1),
-        "key": halves(rng, 3, 4, low=-1, high=1),
-        "value": halves(rng, 3, 2, low=1, high=4),
-    }
-
-
 def attention_with(
-    scores_of=reference.attention_scores,
-    weights_of=reference.softmax,
+    scores_of=attention_scores,
+    weights_of=softmax,
     averaged=lambda weights, key, value: weights @ value,
 ):
     """Make an attention from its rules."""
@@ -92,7 +81,7 @@ def attention_with(
 
 
 checks = Checks(
-    reference.scaled_dot_product_attention,
+    scaled_dot_product_attention,
     laws=(partial(sums_to_one, of="weights"), between_the_values),
     family=attention_with,
     returns=("output", "weights"),
@@ -101,36 +90,44 @@ checks = Checks(
 shown, hidden, wrong, right = checks.words
 
 shown("one query, two keys", one_query_that_prefers_a_key, weight=2)
-shown(
-    "a sentence that attends to itself", queries_keys_values(query_len=4, key_len=4, d_k=4, d_v=4)
-)
-shown("more keys than queries", queries_keys_values(query_len=2, key_len=5, d_k=3, d_v=3))
-shown("values longer than keys", queries_keys_values(query_len=3, key_len=3, d_k=2, d_v=6))
-shown("a batch is carried along", queries_keys_values(2, query_len=3, key_len=4, d_k=5, d_v=6))
+shown("a sentence that attends to itself", queries_keys_values(4, 4, 4, 4))
+shown("more keys than queries", queries_keys_values(2, 5, 3, 3))
+shown("values longer than keys", queries_keys_values(3, 3, 2, 6))
+shown("a batch is carried along", queries_keys_values(2, 3, 4, 5, 6))
 shown(
     "float32 in, float32 out",
-    queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2, dtype=np.float32),
+    queries_keys_values(2, 3, 4, 2, dtype=np.float32),
 )
 shown(
     "the arguments stay as they were",
-    queries_keys_values(query_len=2, key_len=3, d_k=4, d_v=2),
+    queries_keys_values(2, 3, 4, 2),
     probe=arguments_after,
 )
-hidden("batch and heads", queries_keys_values(2, 3, query_len=4, key_len=5, d_k=6, d_v=7), weight=2)
-hidden("all sizes equal", queries_keys_values(3, query_len=3, key_len=3, d_k=3, d_v=3))
+hidden("batch and heads", queries_keys_values(2, 3, 4, 5, 6, 7), weight=2)
+hidden("all sizes equal", queries_keys_values(3, 3, 3, 3, 3))
 hidden("rows with scores around 1000 and -1000", rows_around_1000)
 hidden(
     "a single key gets a weight of exactly 1",
-    queries_keys_values(query_len=3, key_len=1, d_k=4, d_v=2),
+    queries_keys_values(3, 1, 4, 2),
     laws=(partial(exactly_one, of="weights"), between_the_values),
 )
-hidden("long vectors", queries_keys_values(query_len=3, key_len=4, d_k=64, d_v=5))
+hidden("long vectors", queries_keys_values(3, 4, 64, 5))
 hidden("small weights are not cut off", scores_in_steps)
-hidden("queries of zeros look at all keys alike", queries_of_zeros)
-hidden("float16 in, float16 out", in_float16)
+hidden(
+    "queries of zeros look at all keys alike",
+    query=np.zeros((2, 3)),
+    key=normal(4, 3),
+    value=normal(4, 2),
+)
+hidden(
+    "float16 in, float16 out",
+    query=halves(2, 4, low=-1, high=1),
+    key=halves(3, 4, low=-1, high=1),
+    value=halves(3, 2, low=1, high=4),
+)
 hidden(
     "a batch stays as it was",
-    queries_keys_values(2, query_len=2, key_len=3, d_k=4, d_v=2),
+    queries_keys_values(2, 2, 3, 4, 2),
     probe=arguments_after,
 )
 
@@ -138,7 +135,7 @@ hidden(
 wrong(
     "the softmax runs over the queries",
     "Take one query: over which axis do its weights have to sum to 1?",
-    weights_of=lambda scores: reference.softmax(scores, axis=-2),
+    weights_of=partial(softmax, axis=-2),
 )
 
 
@@ -162,7 +159,7 @@ wrong(
     "Your scale follows the length of the values. Which vectors enter the dot product?",
 )
 def scaled_by_the_values(query, key, value):
-    weights = reference.softmax(unscaled(query, key) / math.sqrt(value.shape[-1]))
+    weights = softmax(unscaled(query, key) / math.sqrt(value.shape[-1]))
     return weights @ value, weights
 
 
@@ -215,8 +212,8 @@ checks.usual(
     "The output is right; the second array is still what went into the softmax.",
 )
 def returning_scores(query, key, value):
-    output, _ = reference.scaled_dot_product_attention(query, key, value)
-    return output, reference.attention_scores(query, key)
+    output, _ = scaled_dot_product_attention(query, key, value)
+    return output, attention_scores(query, key)
 
 
 wrong(
@@ -232,7 +229,7 @@ wrong(
     "The weights no longer sum to 1. In which order do scale and softmax come?",
 )
 def scaled_after_softmax(query, key, value):
-    weights = reference.softmax(unscaled(query, key)) / math.sqrt(query.shape[-1])
+    weights = softmax(unscaled(query, key)) / math.sqrt(query.shape[-1])
     return weights @ value, weights
 
 
@@ -250,11 +247,13 @@ wrong(
 )
 
 
-@right
-def by_einsum(query, key, value):
-    scores = np.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
-    weights = by_logarithm(scores)
-    return np.einsum("...qk,...kv->...qv", weights, value), weights
+right(
+    attention_with(
+        with_einsum,
+        by_logarithm,
+        lambda weights, key, value: np.einsum("...qk,...kv->...qv", weights, value),
+    )
+)
 
 
 @right
@@ -263,10 +262,8 @@ def by_loops(query, key, value):
     weights = np.empty((*query.shape[:-1], key.shape[-2]), dtype=query.dtype)
     for index in np.ndindex(*query.shape[:-1]):
         scores = key[index[:-1]] @ query[index] / math.sqrt(query.shape[-1])
-        weights[index] = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-        output[index] = sum(
-            weight * one for weight, one in zip(weights[index], value[index[:-1]], strict=True)
-        )
+        weights[index] = softmax(scores)
+        output[index] = sum(weights[index][:, np.newaxis] * value[index[:-1]])
     return output, weights
 
 
@@ -282,4 +279,4 @@ def by_torch(query, key, value):
 
 @right
 def as_a_list(query, key, value):
-    return list(reference.scaled_dot_product_attention(query, key, value))
+    return list(scaled_dot_product_attention(query, key, value))
