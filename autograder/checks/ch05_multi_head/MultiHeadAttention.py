@@ -21,7 +21,7 @@ from autograder.shared.probes import (
     moved,
     returned_for_views,
 )
-from solutions import ch05_multi_head as reference
+from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_heads
 
 
 @drawn
@@ -45,10 +45,10 @@ def attending(
     drawn = [normal(rng, batch, each, d_model, dtype=dtype, scale=scale) for each in lengths]
     inputs = dict(zip(("query", "key", "value"), 3 * drawn, strict=False))
     constructor = d_model, num_heads
-    return module_case(rng, reference.MultiHeadAttention, constructor, inputs | mask, dtype)
+    return module_case(rng, MultiHeadAttention, constructor, inputs | mask, dtype)
 
 
-PAST_AND_PRESENT = torch.ones(3, 3, dtype=torch.bool).tril()
+PAST_AND_PRESENT = torch.ones(3, 3).tril().bool()
 
 
 @drawn
@@ -84,19 +84,19 @@ def attention_with(
     made=lambda module: None,
     given=lambda query, key, value: (query, key, value),
     layers=("w_q", "w_k", "w_v", "w_o"),
-    split=reference.split_heads,
+    split=split_heads,
     scale=lambda head_dim, num_heads: math.sqrt(head_dim),
     hide=lambda scores, mask: scores.masked_fill(~mask, -math.inf),
     weigh=lambda scores: scores.softmax(-1),
     keep=lambda weights, mask: weights,
-    merge=reference.merge_heads,
+    merge=merge_heads,
     returned=lambda weights: weights,
 ):
     """Make a module from rules for what is done to it when it is new, and for the parts of its
     forward pass; a layer that it does not have changes nothing.
     """
 
-    class MultiHeadAttention(reference.MultiHeadAttention):
+    class Attention(MultiHeadAttention):
         def __init__(self, d_model, num_heads):
             super().__init__(d_model, num_heads)
             made(self)
@@ -114,16 +114,16 @@ def attention_with(
                 weights = keep(weigh(hide(scores, mask)), mask)
             return w_o(merge(weights @ value)), returned(weights)
 
-    return MultiHeadAttention
+    return Attention
 
 
 def split_batch_into_heads(x, num_heads):
-    heads = reference.split_heads(x, num_heads)
+    heads = split_heads(x, num_heads)
     return heads.transpose(0, 1).reshape(heads.shape)
 
 
 checks = Checks(
-    reference.MultiHeadAttention,
+    MultiHeadAttention,
     laws=(zero_where_masked, partial(sums_to_one, of="weights")),
     family=attention_with,
     returns=("output", "weights"),
@@ -466,7 +466,7 @@ def under_another_name(module):
     """What happens when a module is made whose num_heads does not divide d_model? It should say so
     at once.""",
 )
-class OfAnySizes(reference.MultiHeadAttention):
+class OfAnySizes(MultiHeadAttention):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, 1)
         self.num_heads = num_heads
@@ -575,7 +575,7 @@ def by_einsum(self, query, key, value, mask=None):
 
 @right
 def by_fused_kernel(self, *inputs):
-    forward = reference.MultiHeadAttention.forward
+    forward = MultiHeadAttention.forward
     output, _ = forward(self, *inputs, need_weights=False)
     _, weights = forward(self, *inputs)
     return output, weights

@@ -46,7 +46,7 @@ hidden("a gradient flows back to a batch", x=numbers(2, 3, 3, 2), probe=gradient
     at one position: which axis has to move before two heads can stand side by side?""",
 )
 def as_it_lies(x):
-    return x.reshape(x.shape[0], x.shape[2], -1)
+    return x.reshape(len(x), x.shape[2], -1)
 
 
 @wrong(
@@ -55,8 +55,7 @@ def as_it_lies(x):
     method copies them where it has to?""",
 )
 def by_view(x):
-    batch, heads, seq_len, head_dim = x.shape
-    return x.transpose(1, 2).view(batch, seq_len, heads * head_dim)
+    return x.transpose(1, 2).view(len(x), x.shape[2], -1)
 
 
 like_cards = wrong(
@@ -110,11 +109,10 @@ wrong(
 )
 
 
-wrong(
-    "numbers may be copied out and in again",
-    """The numbers are right, but the result has lost its way back to x. Which step leaves PyTorch,
-    or cuts the graph?""",
-    then=lambda merged: torch.from_numpy(merged.detach().float().numpy()).to(merged.dtype),
+checks.usual(
+    "detached",
+    hint="""The numbers are right, but the result has lost its way back to x. Which step leaves
+    PyTorch, or cuts the graph?""",
 )
 
 
@@ -127,15 +125,9 @@ checks.usual(
 
 @right
 def by_contiguous_view(x):
-    batch, heads, seq_len, head_dim = x.shape
-    return x.transpose(1, 2).contiguous().view(batch, seq_len, heads * head_dim)
+    return x.transpose(1, 2).contiguous().view(len(x), x.shape[2], -1)
 
 
 @right
 def by_cat(x):
     return torch.cat([x[:, head] for head in range(x.shape[1])], dim=-1)
-
-
-@right
-def by_unbind(x):
-    return torch.hstack([head.transpose(1, 2) for head in x.unbind(1)]).transpose(1, 2)

@@ -159,8 +159,7 @@ checks.usual(
 
 @right
 def by_chunks(x, num_heads):
-    if x.shape[-1] // num_heads * num_heads != x.shape[-1]:
-        raise ValueError
+    require_a_divisor(x.shape[-1], num_heads)
     return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 
 
@@ -168,7 +167,7 @@ def by_chunks(x, num_heads):
 def by_loops(x, num_heads):
     head_dim, rest = divmod(x.shape[-1], num_heads)
     if rest:
-        raise ValueError(f"{rest} features are left over")
+        raise ValueError
     heads = x.new_empty(len(x), num_heads, x.shape[1], head_dim)
     for head in range(num_heads):
         heads[:, head] = x[:, :, head * head_dim : (head + 1) * head_dim]
