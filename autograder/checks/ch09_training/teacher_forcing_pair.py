@@ -36,7 +36,16 @@ def two_columns(rng):
     return {"target_ids": targets(rng, [3, 1, 2, 4])[:, :2].clone()}
 
 
-checks = Checks(teacher_forcing_pair, returns=("decoder_input", "expected"))
+def pair_with(reads=slice(-1), says=slice(1, None)):
+    """Make a pair from what the decoder reads of a sentence and what it says."""
+
+    def pair(target_ids):
+        return target_ids[:, reads], target_ids[:, says]
+
+    return pair
+
+
+checks = Checks(teacher_forcing_pair, family=pair_with, returns=("decoder_input", "expected"))
 shown, hidden, wrong, right = checks.words
 
 shown("one sentence", batch_of([3]), weight=2)
@@ -60,39 +69,37 @@ swapped = checks.usual(
 )
 
 
-@wrong(
+of_the_same = wrong(
     "the decoder should say what it reads",
     """At each position your decoder reads the very word that it is asked for. What should it say
     after `<bos>`?""",
+    says=slice(-1),
 )
-def of_the_same(target_ids):
-    return target_ids[:, :-1], target_ids[:, :-1]
 
 
-@wrong(
+wrong(
     "the decoder reads the whole sentence",
     """Your two results differ in length. After the last word there is nothing left to predict: who
     needs to read it?""",
+    reads=slice(None),
 )
-def whole_input(target_ids):
-    return target_ids, target_ids[:, 1:]
 
 
-@wrong(
+whole = wrong(
     "nothing need be cut",
     """Both of your results are the whole sentence. Which question does each position ask, and what
     is the answer?""",
+    reads=slice(None),
+    says=slice(None),
 )
-def whole(target_ids):
-    return target_ids, target_ids
 
 
-@wrong(
+wrong(
     "rows are positions",
     "You cut off a sentence of the batch. Along which axis do the words of a sentence stand?",
+    target_ids=torch.t,
+    then=each(torch.t),
 )
-def of_rows(target_ids):
-    return target_ids[:-1], target_ids[1:]
 
 
 @wrong(
@@ -104,21 +111,20 @@ def rolled(target_ids):
     return target_ids, target_ids.roll(-1, dims=1)
 
 
-@wrong(
+wrong(
     "the end need not be said",
     "The second result lost its last column, too. How should a decoder learn when to stop?",
+    says=slice(1, -1),
 )
-def without_both_ends(target_ids):
-    return target_ids[:, :-1], target_ids[:, 1:-1]
 
 
-@wrong(
+wrong(
     "the word after the next one is asked for",
     """Between what your decoder reads and what it should say a word is left out. How many columns
     does each result lose?""",
+    reads=slice(-2),
+    says=slice(2, None),
 )
-def two_apart(target_ids):
-    return target_ids[:, :-2], target_ids[:, 2:]
 
 
 @wrong(
@@ -172,9 +178,3 @@ def by_rows(target_ids):
     return tuple(
         target_ids.new_tensor([row[cut] for row in rows]) for cut in (slice(-1), slice(1, None))
     )
-
-
-@right
-def by_columns(target_ids):
-    columns = target_ids.unbind(dim=1)
-    return torch.stack(columns[:-1], dim=1), torch.stack(columns[1:], dim=1)
