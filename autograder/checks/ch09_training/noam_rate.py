@@ -18,8 +18,7 @@ WIDTHS = (384, 512, 640, 768, 896, 1024)
 def rate_case(rng, low, high):
     """Draw a step as a part of the warm-up, between two bounds."""
     warmup_steps = 100 * integer(rng, 80, 200)
-    part = rng.uniform(low, high) if high > low else low
-    step = int(warmup_steps * part)
+    step = int(warmup_steps * (rng.uniform(low, high) if high > low else low))
     return {"step": step, "d_model": int(rng.choice(WIDTHS)), "warmup_steps": warmup_steps}
 
 
@@ -194,12 +193,6 @@ def by_numpy(step, d_model, warmup_steps):
     return np.power(float(d_model), -0.5) * np.minimum(
         1 / np.sqrt(step), step / np.power(warmup_steps, 1.5)
     )
-
-
-@right
-def by_torch(step, d_model, warmup_steps):
-    step = torch.tensor(step, dtype=torch.float64).clamp(min=1)
-    return (torch.minimum(step.rsqrt(), step * warmup_steps**-1.5) * d_model**-0.5).item()
 
 
 @right
