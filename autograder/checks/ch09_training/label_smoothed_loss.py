@@ -54,31 +54,23 @@ def huge(rng, offset, scale, **arguments):
     return {**case, "logits": offset + scale * case["logits"]}
 
 
-def smoothed(hot, smoothing):
-    """Write down the distribution that the loss asks for.
-
-    Args:
-        hot: (batch, tgt_len, vocab_size), 1 for the target and 0 elsewhere.
-    """
-    return (1 - smoothing) * hot + smoothing / hot.shape[-1]
-
-
 def without_padding(spread):
     spread[..., 0] = 0
     return spread
 
 
 def loss_with(
-    asked=smoothed,
+    spread=lambda hot, smoothing: smoothing / hot.shape[-1],
     log_probs=lambda logits: logits.log_softmax(dim=-1),
     distance=lambda asked, log_probs: -(asked * log_probs),
     mean=lambda losses, words: losses.sum() / words.sum().clamp(min=1),
 ):
-    """Make a loss from its rules."""
+    """Make a loss from its rules; `spread` gets 1 for the target and 0 elsewhere."""
 
     def loss(logits, targets, pad_id=0, smoothing=0.1):
         hot = functional.one_hot(targets, logits.shape[-1]).to(logits.dtype)
-        losses = distance(asked(hot, smoothing), log_probs(logits)).sum(dim=-1)
+        asked = (1 - smoothing) * hot + spread(hot, smoothing)
+        losses = distance(asked, log_probs(logits)).sum(dim=-1)
         words = targets != pad_id  # (batch, tgt_len)
         return mean(losses.masked_fill(~words, 0), words)
 
@@ -150,61 +142,54 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "the smoothing goes to the other words",
     "Over how many words do you spread the smoothing? Look whether the target is one of them.",
-    rule="asked",
+    spread=lambda hot, smoothing: smoothing * (1 - hot) / (hot.shape[-1] - 1),
 )
-def among_the_others(hot, smoothing):
-    return (1 - smoothing) * hot + smoothing / (hot.shape[-1] - 1) * (1 - hot)
 
 
-@wrong(
+wrong(
     "the target gets no share of the smoothing",
     """Add up the probabilities that you ask for: they should make 1. Does the target get a share of
     what is spread?""",
-    rule="asked",
+    spread=lambda hot, smoothing: smoothing * (1 - hot) / hot.shape[-1],
 )
-def without_the_share_of_the_target(hot, smoothing):
-    return (1 - smoothing) * hot + smoothing / hot.shape[-1] * (1 - hot)
 
 
 wrong(
     "the target keeps all",
     """Add up the probabilities that you ask for: they should make 1. What does the target give
     away?""",
-    asked=lambda hot, smoothing: hot + smoothing / hot.shape[-1],
+    spread=lambda hot, smoothing: smoothing * hot + smoothing / hot.shape[-1],
 )
 
 
-@wrong(
+wrong(
     "what is spread is not counted",
     "The part of the target is right. Who pays for the words over which the smoothing is spread?",
+    spread=lambda hot, smoothing: 0,
 )
-def without_the_uniform_part(logits, targets, pad_id=0, smoothing=0.1):
-    return (1 - smoothing) * label_smoothed_loss(logits, targets, pad_id, 0.0)
 
 
 @wrong(
     "padding gets nothing of the smoothing",
     """Over how many words do you spread the smoothing? `<pad>` has a column in the logits like
     every other.""",
-    rule="asked",
+    rule="spread",
 )
 def without_the_share_of_padding(hot, smoothing):
-    spread = torch.full_like(hot, smoothing / (hot.shape[-1] - 1))
-    return (1 - smoothing) * hot + without_padding(spread)
+    return without_padding(torch.full_like(hot, smoothing / (hot.shape[-1] - 1)))
 
 
 @wrong(
     "neither padding nor the target gets any of the smoothing",
     """Over how many words do you spread the smoothing? The statement says all of them, and some
     implementations leave out two.""",
-    rule="asked",
+    rule="spread",
 )
 def without_both_shares(hot, smoothing):
-    spread = smoothing / (hot.shape[-1] - 2) * (1 - hot)
-    return (1 - smoothing) * hot + without_padding(spread)
+    return without_padding(smoothing / (hot.shape[-1] - 2) * (1 - hot))
 
 
 wrong(
@@ -362,8 +347,9 @@ def of_chosen_positions(logits, targets, pad_id=0, smoothing=0.1):
     if not real.any():
         return logits.sum() * 0
     log_p = logits[real] - logits[real].logsumexp(dim=1, keepdim=True)  # (words, vocab_size)
-    of_target = log_p.gather(1, targets[real][:, None])
-    return -(1 - smoothing) * of_target.mean() - smoothing * log_p.mean()
+    asked = torch.full_like(log_p, smoothing / log_p.shape[1])
+    asked.scatter_add_(1, targets[real][:, None], torch.full_like(log_p[:, :1], 1 - smoothing))
+    return -torch.einsum("wv,wv->", asked, log_p) / len(log_p)
 
 
 @right
@@ -375,14 +361,3 @@ def by_loops(logits, targets, pad_id=0, smoothing=0.1):
         if answer != pad_id
     ]
     return sum(terms) / len(terms) if terms else 0 * logits.sum()
-
-
-@right
-def by_scatter(logits, targets, pad_id=0, smoothing=0.1):
-    """The distribution, written into a tensor, and weights for the positions."""
-    asked = torch.full_like(logits, smoothing / logits.shape[-1]).scatter_add(
-        2, targets.unsqueeze(2), torch.full_like(logits[..., :1], 1 - smoothing)
-    )
-    real = targets.ne(pad_id).to(logits.dtype)
-    losses = torch.logsumexp(logits, 2) * asked.sum(2) - torch.einsum("btv,btv->bt", asked, logits)
-    return (losses * real).sum() / real.sum().clamp(min=1)
