@@ -11,9 +11,11 @@ from autograder.checks.ch07_layers import (
     DROPPING_THE_SUM,
     WITHOUT_RESIDUAL,
     AlwaysDropping,
+    InSteps,
     post_norm,
     pre_norm,
     pre_norm_without_stream,
+    without_inner_dropout,
 )
 from autograder.checks.ch07_layers.FeedForward import NetworkAsSequence, float64_normal
 from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
@@ -72,29 +74,15 @@ def padding(rng, *lengths, seq_len):
     return padding_mask(draw.padded(rng, rng.permutation(lengths), seq_len))
 
 
-@drawn
-def what_is_masked_changes(rng, norm_first):
-    """Make a case in which x changes at positions that nobody may attend to."""
+def what_is_masked_changes(norm_first):
+    """Make a case in which x changes at a position that nobody may attend to."""
+
+    def change(rng, x):
+        up, down = draw.normal(rng, 2, 4, dtype=torch.float64)
+        return x + torch.stack([1 + up.abs(), -2 - down])
+
     mask = draw.padded([3, 4], 5).then(padding_mask)
-    made = layer_case(rng, 2, 5, norm_first=norm_first, mask=mask)
-    x = made["forward"]["x"].clone()
-    x[0, 4] += 1 + draw.normal(rng, 4, dtype=torch.float64).abs()
-    x[1, 4] -= draw.normal(rng, 4, dtype=torch.float64) + 2
-    return {**made, "changed": {"x": x}}
-
-
-def the_last_word_changes(rng):
-    made = layer_case(rng, 2, 4, norm_first=True, mask=causal_mask(4))
-    x = made["forward"]["x"].clone()
-    x[:, 3] += 1
-    return {**made, "changed": {"x": x}}
-
-
-OUTPUTS = [
-    f"{name}.{kind}"
-    for name in ("self_attention.w_o", "feed_forward.linear_2")
-    for kind in ("weight", "bias")
-]
+    return draw.changing(layer_case(2, 5, norm_first=norm_first, mask=mask), "x", 4, change)
 
 
 def sized(rng, *shape):
@@ -104,80 +92,46 @@ def sized(rng, *shape):
 
 @drawn
 def almost_silent(rng, speaking, norm_first, train, dropout, d_model=2):
-    """Make a case in which both parts put out zeros, but for the parameters named in `speaking`.
+    """Make a case in which both parts put out zeros, but for one parameter.
 
     Then few numbers are left that dropout can touch, and each way to drop them comes up in 400
     calls.
     """
     made = layer_case(rng, 1, 1, d_model, 1, 2, norm_first=norm_first, dropout=dropout, train=train)
-    weights = made["weights"]
-    for name in OUTPUTS:
-        shape = weights[name].shape
-        weights[name] = sized(rng, *shape) if name in speaking else torch.zeros(shape).double()
-    weights["feed_forward.linear_1.bias"] = 6 + sized(rng, 2)  # awake, whatever comes in
+    for weight in draw.weights_named(made, "w_o", "linear_2"):
+        weight.zero_()
+    [weight] = draw.weights_named(made, speaking)
+    weight += sized(rng, *weight.shape)
+    [awake] = draw.weights_named(made, "linear_1.bias")
+    awake.copy_(6 + sized(rng, 2))  # whatever comes in
     made["forward"]["x"] = 3 * sized(rng, 1, 1, d_model)
     return made
 
 
-ATTENTION_SPEAKS = ("self_attention.w_o.bias",)
-NETWORK_SPEAKS = ("feed_forward.linear_2.weight",)
+ATTENTION_SPEAKS, NETWORK_SPEAKS = "self_attention.w_o.bias", "feed_forward.linear_2.weight"
 
 
-def attend(self, x, mask):
-    return self.self_attention(x, x, x, mask, need_weights=False)[0]
+class Steps(InSteps, reference.EncoderLayer):
+    order = 1, 2
+
+    def attend(self, x, mask):
+        return self.self_attention(x, x, x, mask)[0]
+
+    def forward(self, x, mask=None):
+        return self.through(x, lambda x: self.attend(x, mask))
 
 
-def layer_with(
-    post=post_norm, pre=pre_norm, attend=attend, pairs=lambda steps: steps, dropout=nn.Dropout
-):
-    """Make an EncoderLayer from rules for a step of post-norm and of pre-norm, one or one for each
-    part, for attention, and for which norm goes with which part.
-    """
-
-    class EncoderLayer(reference.EncoderLayer):
-        def __init__(self, d_model, num_heads, d_ff, dropout_=0.0, norm_first=False):
-            super().__init__(d_model, num_heads, d_ff, dropout_, norm_first)
-            self.dropout = dropout(dropout_)
-
-        def forward(self, x, mask=None):
-            parts = (lambda x: attend(self, x, mask), self.norm_1), (self.feed_forward, self.norm_2)
-            add = pre if self.norm_first else post
-            adds = add if isinstance(add, tuple) else (add, add)
-            for step, (part, norm) in zip(adds, pairs(parts), strict=False):
-                x = step(x, part, norm, self.dropout)
-            return x
-
-    return EncoderLayer
+def norm_at_both_ends(self, x, part, norm):
+    return norm(pre_norm(self, x, part, norm))
 
 
-def norm_at_both_ends(x, part, norm, drop):
-    return norm(pre_norm(x, part, norm, drop))
-
-
-def without_norm(x, part, norm, drop):
-    return x + drop(part(x))
-
-
-attention_alone = layer_with(pairs=lambda steps: steps[:1])
-
-
-class Residual(nn.Module):
-    """Holds a norm that its owner also holds under a name of its own."""
-
-    def __init__(self, norm, dropout, norm_first):
-        super().__init__()
-        self.norm, self.dropout, self.norm_first = norm, dropout, norm_first
-
-    def forward(self, x, part):
-        dropped = F.dropout(
-            part(self.norm(x) if self.norm_first else x), self.dropout, self.training
-        )
-        return x + dropped if self.norm_first else self.norm(x + dropped)
+def without_norm(self, x, part, norm):
+    return x + self.dropout(part(x))
 
 
 checks = Checks(
     reference.EncoderLayer,
-    family=layer_with,
+    family=Steps,
     shortcuts="TransformerEncoderLayer TransformerEncoder _transformer_encoder_layer_fwd",
 )
 shown, hidden, wrong, right = checks.words
@@ -239,7 +193,13 @@ hidden(
     layer_case(2, 3, norm_first=False, mask=draw.mask(2, 2, 3, 3)),
 )
 hidden("what is masked is not seen, pre-norm", what_is_masked_changes(True), probe=moved)
-hidden("earlier words do not see the last one", the_last_word_changes, probe=moved)
+hidden(
+    "earlier words do not see the last one",
+    draw.changing(
+        layer_case(2, 4, norm_first=True, mask=causal_mask(4)), "x", 3, lambda rng, x: x + 1
+    ),
+    probe=moved,
+)
 hidden("gradients on a batch, post-norm", layer_case(2, 3), probe=gradients, weight=2)
 hidden(
     "gradients under a mask, pre-norm",
@@ -304,7 +264,7 @@ wrong(
 wrong(
     "True in a mask means hidden",
     "What you show is what should be hidden. What does True mean in a mask of this course?",
-    mask=lambda mask: None if mask is None else ~mask,
+    mask=torch.logical_not,
 )
 
 
@@ -319,7 +279,7 @@ wrong(
     "x may be written into",
     """The numbers are right, but compare x before and after the call. Which of your operators write
     into x?""",
-    pre=lambda x, part, norm, drop: x.add_(drop(part(norm(x)))),
+    pre=lambda self, x, part, norm: x.add_(self.dropout(part(norm(x)))),
 )
 
 
@@ -347,55 +307,45 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "both residuals start at the layer's input",
     """Your second sum starts again from the layer's input. What should the feed-forward network's
     output be added to?""",
+    post=lambda self, x, part, norm: norm(self.start + self.dropout(part(x))),
+    pre=lambda self, x, part, norm: self.start + self.dropout(part(norm(x))),
 )
-class LayerThatAddsItsInputTwice(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        seen = attention_alone.forward(self, x, mask)
-        if self.norm_first:
-            return x + self.dropout(self.feed_forward(self.norm_2(seen)))
-        return self.norm_2(x + self.dropout(self.feed_forward(seen)))
 
 
-@wrong(
+wrong(
     "the two parts work side by side",
     "Your feed-forward network reads the layer's input. Should it see what attention has found?",
+    post=(post_norm, lambda self, x, part, norm: x + post_norm(self, self.start, part, norm)),
+    pre=lambda self, x, part, norm: x + self.dropout(part(norm(self.start))),
 )
-class LayerInParallel(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        seen = attention_alone.forward(self, x, mask)
-        if self.norm_first:
-            return seen + self.dropout(self.feed_forward(self.norm_2(x)))
-        return seen + self.norm_2(x + self.dropout(self.feed_forward(x)))
 
 
 wrong(
     "attention is all of it",
     """The weights of the feed-forward network do not matter to your result. How many parts has a
     layer?""",
-)(attention_alone)
+    order=(1,),
+)
 
 
-@wrong(
+wrong(
     "one norm serves both parts",
     "norm_2 does not matter to your result. Which norm belongs to the second part?",
-    rule="pairs",
+    norms=(1, 1),
 )
-def the_first_norm_twice(steps):
-    return [(part, steps[0][1]) for part, _ in steps]
 
 
 @wrong(
     "two names may hold one norm",
     "norm_1 and norm_2 are one and the same module in your layer. How many norms did you make?",
+    rule="made",
 )
-class WithOneNorm(reference.EncoderLayer):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.norm_2 = self.norm_1
+def with_one_norm(self):
+    self.norm_2 = self.norm_1
 
 
 wrong(
@@ -414,25 +364,20 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "norm_1 belongs to the feed-forward network",
     "Both norms are used, each with the other's part. In which order does the docstring name them?",
-    rule="pairs",
+    norms=(2, 1),
 )
-def with_norms_exchanged(steps):
-    (attention, first), (network, second) = steps
-    return (attention, second), (network, first)
 
 
-@wrong(
+wrong(
     "the feed-forward network comes first",
     """Your two parts run in the wrong order. Which one looks around, and which one thinks about
     what was found?""",
-    rule="pairs",
+    order=(2, 1),
+    norms=(1, 2),
 )
-def with_parts_exchanged(steps):
-    (attention, first), (network, second) = steps
-    return (network, first), (attention, second)
 
 
 @wrong(
@@ -450,7 +395,7 @@ wrong(
     "the norm goes around the part",
     """You normalise what a part says and add x afterwards. What does post-norm normalise: the
     part's output, or the sum?""",
-    post=lambda x, part, norm, drop: x + norm(drop(part(x))),
+    post=lambda self, x, part, norm: x + norm(self.dropout(part(x))),
 )
 
 
@@ -462,42 +407,34 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "only the query is normalised",
     """In pre-norm your queries are normalised, and your keys and values are not. In self-attention,
     are these different tensors?""",
+    attend=lambda self, x, mask: self.self_attention(x, self.start, self.start, mask)[0],
 )
-class LayerWithKeysAsTheyCome(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        if not self.norm_first:
-            return super().forward(x, mask)
-        x = x + self.dropout(self.self_attention(self.norm_1(x), x, x, mask)[0])
-        return x + self.dropout(self.feed_forward(self.norm_2(x)))
 
 
-@wrong(
+wrong(
     "the network needs no dropout of its own",
     """In train mode nothing is dropped inside the feed-forward network. What did you give it when
     you made it?""",
+    made=without_inner_dropout,
 )
-class WithoutInnerDropout(reference.EncoderLayer):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.feed_forward.dropout.p = 0.0
 
 
 wrong(
     "dropout belongs to the network alone",
     """In train mode the outputs of the two parts are added in full. What should happen to them
     first?""",
-    dropout=lambda rate: nn.Identity(),
+    dropping=nn.Identity,
 )
 
 
 wrong(
     "dropout may go on after training",
     "Your results vary in eval mode too. How does your dropout learn which mode the layer is in?",
-    dropout=AlwaysDropping,
+    dropping=AlwaysDropping,
 )
 
 
@@ -512,67 +449,37 @@ wrong(
 wrong(
     "dropout comes before a part",
     "In train mode you drop what goes into a part. The statement names what comes out of it.",
-    post=lambda x, part, norm, drop: norm(x + part(drop(x))),
-    pre=lambda x, part, norm, drop: x + part(drop(norm(x))),
+    post=lambda self, x, part, norm: norm(x + part(self.dropout(x))),
+    pre=lambda self, x, part, norm: x + part(self.dropout(norm(x))),
 )
 
 
 @right
-class LayerOfTorchsParts(reference.EncoderLayer):
+class LayerOfTorchsParts(Steps):
+    """PyTorch's norms, each under two names, and a network that is a sequence."""
+
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
         super().__init__(d_model, num_heads, d_ff, dropout, norm_first)
         self.feed_forward = NetworkAsSequence(d_model, d_ff, dropout)
-        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.both = nn.ModuleList([nn.LayerNorm(d_model), nn.LayerNorm(d_model)])
+        self.norm_1, self.norm_2 = self.both
 
 
 @right
-class LayerOfResiduals(reference.EncoderLayer):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.around = nn.ModuleList(
-            Residual(norm, self.dropout.p, self.norm_first) for norm in (self.norm_1, self.norm_2)
-        )
-
-    def forward(self, x, mask=None):
-        x = self.around[0](x, lambda x: self.self_attention(x, x, x, mask)[0])
-        return self.around[1](x, self.feed_forward)
-
-
-@right
-class LayerOfFunctions(reference.EncoderLayer):
-    def dropped(self, x):
-        return F.dropout(x, self.dropout.p, self.training)
-
-    def normal(self, x, norm):
-        return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, 1e-5)
-
-    def attended(self, x, mask):
+class LayerOfFunctions(Steps):
+    def attend(self, x, mask):
         own = self.self_attention
         heads = (split_heads(each(x), own.num_heads) for each in (own.w_q, own.w_k, own.w_v))
         return own.w_o(merge_heads(F.scaled_dot_product_attention(*heads, attn_mask=mask)))
 
-    def forward(self, x, mask=None):
-        if self.norm_first:
-            x = self.dropped(self.attended(self.normal(x, self.norm_1), mask)) + x
-            return self.dropped(self.feed_forward(self.normal(x, self.norm_2))) + x
-        x = self.normal(self.dropped(self.attended(x, mask)) + x, self.norm_1)
-        return self.normal(self.dropped(self.feed_forward(x)) + x, self.norm_2)
+    def dropped(self, x):
+        return F.dropout(x, self.dropout.p, self.training)
 
+    def normal(self, x, norm):
+        return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, norm.eps)
 
-@right
-class LayerOfTwoForwards(reference.EncoderLayer):
-    def forward(self, x, mask=None):
-        return self.pre(x, mask) if self.norm_first else self.post(x, mask)
+    def post(self, x, part, norm):
+        return self.normal(self.dropped(part(x)) + x, norm)
 
-    def post(self, x, mask):
-        attended, _ = self.self_attention(query=x, key=x, value=x, mask=mask)
-        x = self.norm_1(torch.add(x, self.dropout(attended)))
-        return self.norm_2(torch.add(x, self.dropout(self.feed_forward(x))))
-
-    def pre(self, x, mask):
-        residual = x.clone()
-        x = self.norm_1(x)
-        x, _ = self.self_attention(x, x, x, mask)
-        x = residual + self.dropout(x)
-        residual = x
-        return residual + self.dropout(self.feed_forward(self.norm_2(x)))
+    def pre(self, x, part, norm):
+        return self.dropped(part(self.normal(x, norm))) + x

@@ -7,8 +7,7 @@ from torch.nn import functional as F
 from autograder.authoring import draw
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn
-from autograder.checks.ch07_layers import AlwaysDropping
-from autograder.checks.ch07_layers.LayerNorm import at_one_position
+from autograder.checks.ch07_layers import AlwaysDropping, Dropping, at_one_position
 from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
 from solutions import ch07_layers as reference
 
@@ -20,7 +19,9 @@ def float64_normal(rng, *shape):
 @drawn
 def network_case(rng, *shape, d_ff, dtype=torch.float64, dropout=None, **parts):
     """Make the inputs of a FeedForward; without `dropout` its default is meant."""
-    constructor = (shape[-1], d_ff) if dropout is None else (shape[-1], d_ff, dropout)
+    constructor = (shape[-1], d_ff)
+    if dropout is not None:
+        constructor += (dropout,)
     x = draw.normal(rng, *shape, dtype=dtype)
     return draw.module_case(rng, reference.FeedForward, constructor, {"x": x}, dtype, **parts)
 
@@ -40,23 +41,14 @@ def two_units_awake(rng, dropout, train, d_model=2):
     return made
 
 
-def think(self, x):
-    return self.linear_2(self.dropout(self.activation(self.linear_1(x))))
+class Rules(Dropping, reference.FeedForward):
+    activation = nn.ReLU()
+
+    def forward(self, x):
+        return self.linear_2(self.dropout(self.activation(self.linear_1(x))))
 
 
-def network_with(forward=think, activation=torch.relu, dropout=nn.Dropout):
-    """Make a FeedForward from another forward, activation, or dropout of a given probability."""
-
-    class FeedForward(reference.FeedForward):
-        def __init__(self, d_model, d_ff, dropout_=0.0):
-            super().__init__(d_model, d_ff)
-            self.activation, self.dropout = activation, dropout(dropout_)
-
-    FeedForward.forward = forward
-    return FeedForward
-
-
-checks = Checks(reference.FeedForward, family=network_with, shortcuts="FeedForward MLP")
+checks = Checks(reference.FeedForward, family=Rules, shortcuts="FeedForward MLP")
 shown, hidden, wrong, right = checks.words
 
 shown("a single position", network_case(1, 3, d_ff=5))
@@ -130,7 +122,7 @@ wrong(
     "any activation will do",
     """A little of the negative numbers gets through your activation. Which one does the formula
     name?""",
-    activation=F.gelu,
+    activation=nn.GELU(),
 )
 
 
@@ -138,47 +130,48 @@ wrong(
     "a ReLU may leak",
     """A hundredth of each negative number gets through your activation. Which one does the formula
     name?""",
-    activation=F.leaky_relu,
+    activation=nn.LeakyReLU(),
 )
 
 
 wrong(
     "an activation squeezes",
     "Large numbers do not get through your activation. What does a ReLU do with them?",
-    activation=torch.tanh,
+    activation=nn.Tanh(),
 )
 
 
 @wrong(
     "one matrix serves both ways",
     "Changing linear_2.weight does not change your result. Do your two layers share a matrix?",
-    rule="forward",
 )
 def tied(self, x):
     hidden = self.dropout(torch.relu(self.linear_1(x)))
     return F.linear(hidden, self.linear_1.weight.T, self.linear_2.bias)
 
 
-@wrong("the biases can be left out", "The formula adds something after each of its two products.")
-class WithoutBiases(network_with()):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.linear_1.bias = self.linear_2.bias = None
+@wrong(
+    "the biases can be left out",
+    "The formula adds something after each of its two products.",
+    rule="made",
+)
+def without_biases(self):
+    self.linear_1.bias = self.linear_2.bias = None
 
 
 @wrong(
     "d_ff is always four times d_model",
     "The inner width is an argument. Does it reach your layers?",
+    rule="__init__",
 )
-class NetworkOfFixedWidth(reference.FeedForward):
-    def __init__(self, d_model, d_ff, dropout=0.0):
-        super().__init__(d_model, 4 * d_model, dropout)
+def of_fixed_width(self, d_model, d_ff, dropout=0.0):
+    reference.FeedForward.__init__(self, d_model, 4 * d_model, dropout)
 
 
 wrong(
     "the residual connection belongs to the network",
     "You add x to the result. The formula of this exercise does not; the layer around it will.",
-    forward=lambda self, x: x + think(self, x),
+    forward=lambda self, x: x + Rules.forward(self, x),
 )
 
 
@@ -186,7 +179,7 @@ wrong(
     "dropout can be forgotten",
     """In train mode every result of yours is the same. What should happen to the features in
     between?""",
-    dropout=lambda rate: nn.Identity(),
+    dropping=nn.Identity,
 )
 
 
@@ -202,7 +195,7 @@ wrong(
     "dropout comes in between and at the end",
     """In train mode you drop twice: in between, which is right, and once more. The layer around the
     network will see to its output.""",
-    forward=lambda self, x: self.dropout(think(self, x)),
+    forward=lambda self, x: self.dropout(Rules.forward(self, x)),
 )
 
 
@@ -217,7 +210,7 @@ wrong(
 wrong(
     "dropout knows by itself when training is over",
     "Your results vary in eval mode too. How does your dropout learn which mode the module is in?",
-    dropout=AlwaysDropping,
+    dropping=AlwaysDropping,
 )
 
 
@@ -225,7 +218,7 @@ wrong(
     "training means no dropout",
     """Yours drops in eval mode and not in train mode. What does True mean for the switch that you
     set?""",
-    rule="dropout",
+    rule="dropping",
 )
 class DroppingOnlyInEval(nn.Dropout):
     def forward(self, x):
@@ -236,7 +229,7 @@ class DroppingOnlyInEval(nn.Dropout):
     "what stays needs no scale",
     """You drop some features and leave the others as they are, so that their sum shrinks. By what
     are those that stay divided?""",
-    rule="dropout",
+    rule="dropping",
 )
 class DroppingWithoutScale(nn.Dropout):
     def forward(self, x):
@@ -247,7 +240,7 @@ class DroppingWithoutScale(nn.Dropout):
     "the scale belongs to eval mode",
     """Your eval mode shrinks the features in between. In torch, eval mode does nothing at all; when
     is the scale applied instead?""",
-    rule="dropout",
+    rule="dropping",
 )
 class ScalingInEval(nn.Dropout):
     def forward(self, x):
@@ -258,7 +251,7 @@ wrong(
     "dropout is the part that stays",
     """You keep what should be dropped and drop what should be kept. Is the number a probability of
     dropping or of keeping?""",
-    dropout=lambda rate: nn.Dropout(1 - rate),
+    dropping=lambda self, rate: nn.Dropout(1 - rate),
 )
 
 
@@ -271,35 +264,17 @@ class NetworkAsSequence(nn.Sequential):
 
 
 @right
-class NetworkOfFunctions(reference.FeedForward):
-    def __init__(self, d_model, d_ff, dropout=0.0):
-        super().__init__(d_model, d_ff)
-        self.rate = dropout
-
-    def forward(self, x):
-        hidden = F.relu(self.linear_1(x))
-        return self.linear_2(F.dropout(hidden, p=self.rate, training=self.training))
+def by_products(self, x):
+    first, second = self.linear_1, self.linear_2
+    hidden = F.relu(x @ first.weight.T + first.bias)
+    hidden = F.dropout(hidden, p=self.dropout.p, training=self.training)
+    return torch.einsum("...f,df->...d", hidden, second.weight) + second.bias
 
 
 @right
-class NetworkOfProducts(reference.FeedForward):
-    def forward(self, x):
-        first, second = self.linear_1, self.linear_2
-        hidden = self.dropout((x @ first.weight.T + first.bias).clamp(min=0))
-        return torch.einsum("...f,df->...d", hidden, second.weight) + second.bias
-
-
-@right
-class NetworkThatDropsFirst(reference.FeedForward):
-    def forward(self, x):  # dropping does not change a sign, so it may come before the ReLU
-        return self.linear_2(torch.relu(self.dropout(self.linear_1(x))))
-
-
-@right
-class NetworkWithAMaskOfItsOwn(reference.FeedForward):
-    def forward(self, x):
-        hidden = self.linear_1(x) * (self.linear_1(x) > 0)
-        if self.training and self.dropout.p > 0:
-            kept = torch.bernoulli(torch.full_like(hidden, 1 - self.dropout.p))
-            hidden = hidden * kept / (1 - self.dropout.p)
-        return self.linear_2(hidden)
+def with_a_mask_of_its_own(self, x):
+    hidden = self.linear_1(x)
+    if self.training and self.dropout.p > 0:
+        kept = torch.bernoulli(torch.full_like(hidden, 1 - self.dropout.p))
+        hidden = hidden * kept / (1 - self.dropout.p)
+    return self.linear_2(hidden.clamp(min=0))  # dropping does not change a sign

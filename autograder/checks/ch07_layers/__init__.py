@@ -6,32 +6,76 @@ dropout draws. Where dropout acts is asked with weights that let only a few numb
 the smallest and the largest result of 400 calls are certain, though no single round is.
 """
 
+import torch
 from torch import nn
 from torch.nn import functional as F
 
-
-def post_norm(x, part, norm, drop):
-    return norm(x + drop(part(x)))
-
-
-def pre_norm(x, part, norm, drop):
-    return x + drop(part(norm(x)))
+from autograder.authoring import draw
+from autograder.authoring.drawn import drawn
 
 
-def pre_norm_without_stream(x, part, norm, drop):
-    return pre_norm(norm(x), part, lambda normalised: normalised, drop)
+@drawn
+def at_one_position(rng, make, reference, constructor, shape, position):
+    """Make a case in which x changes at one position, for the probe `moved`."""
+    x, changed = make(rng, *shape), make(rng, *shape)
+    case = draw.module_case(rng, reference, constructor, {"x": x}, torch.float64)
+    return draw.changing(rng, case, "x", position, lambda rng, x: changed[:, position])
+
+
+def post_norm(self, x, part, norm):
+    return norm(x + self.dropout(part(x)))
+
+
+def pre_norm(self, x, part, norm):
+    return x + self.dropout(part(norm(x)))
+
+
+def pre_norm_without_stream(self, x, part, norm):
+    return pre_norm(self, norm(x), part, nn.Identity())
 
 
 WITHOUT_RESIDUAL = {
-    "post": lambda x, part, norm, drop: norm(drop(part(x))),
-    "pre": lambda x, part, norm, drop: drop(part(norm(x))),
+    "post": lambda self, x, part, norm: norm(self.dropout(part(x))),
+    "pre": lambda self, x, part, norm: self.dropout(part(norm(x))),
 }
 DROPPING_THE_SUM = {
-    "post": lambda x, part, norm, drop: norm(drop(x + part(x))),
-    "pre": lambda x, part, norm, drop: drop(x + part(norm(x))),
+    "post": lambda self, x, part, norm: norm(self.dropout(x + part(x))),
+    "pre": lambda self, x, part, norm: self.dropout(x + part(norm(x))),
 }
 
 
 class AlwaysDropping(nn.Dropout):
     def forward(self, x):
         return F.dropout(x, self.p, training=True)
+
+
+def without_inner_dropout(self):
+    self.feed_forward.dropout.p = 0.0
+
+
+class Dropping:
+    """A module in which a rule says what its dropout is."""
+
+    dropping = nn.Dropout
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.dropout = self.dropping(self.dropout.p)
+
+
+class InSteps(Dropping):
+    """A layer of which rules say which parts come in which order, each with which norm, and how a
+    part's result is added: one rule, or one for each part.
+    """
+
+    norms = None  # as in `order`
+    post, pre = post_norm, pre_norm
+
+    def through(self, x, *attentions):
+        self.start = x
+        parts = *attentions, self.feed_forward
+        steps = type(self).pre if self.norm_first else type(self).post
+        for part, norm in zip(self.order, self.norms or self.order, strict=True):
+            step = steps[part - 1] if isinstance(steps, tuple) else steps
+            x = step(self, x, parts[part - 1], getattr(self, f"norm_{norm}"))
+        return x

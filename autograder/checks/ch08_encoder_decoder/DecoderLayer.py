@@ -5,15 +5,18 @@ import torch
 from torch import nn
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.draw import mask, module_case, normal
-from autograder.authoring.drawn import drawn
+from autograder.authoring.draw import changing, mask, module_case, normal, weights_named
+from autograder.authoring.drawn import drawn, integer
+from autograder.checks.ch05_multi_head.MultiHeadAttention import by_einsum
 from autograder.checks.ch07_layers import (
     DROPPING_THE_SUM,
     WITHOUT_RESIDUAL,
     AlwaysDropping,
+    InSteps,
     post_norm,
     pre_norm,
     pre_norm_without_stream,
+    without_inner_dropout,
 )
 from autograder.shared.probes import (
     arguments_after,
@@ -26,7 +29,7 @@ from autograder.shared.probes import (
 from solutions import ch08_encoder_decoder as reference
 from solutions.ch05_multi_head import MultiHeadAttention
 from solutions.ch06_masking import causal_mask
-from solutions.ch07_layers import EncoderLayer, FeedForward, LayerNorm
+from solutions.ch07_layers import EncoderLayer, LayerNorm
 
 
 @drawn
@@ -48,7 +51,7 @@ def layer_case(
     Args:
         sizes: d_model, num_heads and d_ff.
         masks: "both", "none", or "self" or "memory" alone.
-        quiet: beginnings of the names of weights that are made 0.
+        quiet: parts of the names of weights that are made 0.
     """
     constructor = (*sizes, dropout)
     if norm_first:
@@ -62,19 +65,17 @@ def layer_case(
     if masks in ("both", "memory"):
         forward["memory_mask"] = some_words(rng, batch, src_len)
     case = module_case(rng, reference.DecoderLayer, constructor, forward, dtype, **parts)
-    for name in case["weights"]:
-        if name.startswith(tuple(quiet)):
-            case["weights"][name].zero_()
+    for weight in weights_named(case, *quiet):
+        weight.zero_()
     if quiet:  # nothing but dropout switches a feature off
-        case["weights"]["feed_forward.linear_1.bias"] += 5
+        [awake] = weights_named(case, "linear_1.bias")
+        awake += 5
     return case
 
 
 def some_words(rng, batch, src_len):
     """Draw the padding mask of sources of which each has some words and some padding."""
-    lengths = torch.from_numpy(
-        rng.permutation(np.arange(1, src_len))[np.arange(batch) % (src_len - 1)]
-    )
+    lengths = torch.from_numpy(np.resize(rng.permutation(np.arange(1, src_len)), batch))
     return (torch.arange(src_len) < lengths[:, None])[:, None, None]
 
 
@@ -84,9 +85,8 @@ def layer_in_half(rng, dtype):
     rounding errors.
     """
     case = layer_case(rng, norm_first=True, dtype=dtype)
-    for name, weight in case["weights"].items():
-        if ".w_o." in name or ".linear_2." in name:
-            weight *= 0.25
+    for weight in weights_named(case, ".w_o.", ".linear_2."):
+        weight *= 0.25
     return case
 
 
@@ -98,102 +98,50 @@ def layer_with_a_mask_of_any_kind(rng):
     return case
 
 
-def a_later_word_changes(rng):
-    case = layer_case(rng, batch=1, tgt_len=4, src_len=3)
-    x = case["forward"]["x"].clone()
-    x[:, 2] += 1 + normal(rng, 4, dtype=x.dtype)
-    return {**case, "changed": {"x": x}}
+def and_more(rng, numbers):
+    return numbers + (1 + normal(rng, 4, dtype=numbers.dtype))
+
+
+a_later_word_changes = changing(layer_case(1, 4, 3), "x", 2, and_more)
 
 
 def hidden_memory_changes(rng):
     """The memory changes where the mask hides it in the first sentence, and nothing hides it in the
     second.
     """
-    case = layer_case(rng, tgt_len=2, src_len=3)
-    case["forward"]["memory_mask"] = torch.tensor([[True, True, False], [True, True, True]])[
-        :, None, None
-    ]
-    memory = case["forward"]["memory"].clone()
-    memory[:, 2] += 1 + normal(rng, 4, dtype=memory.dtype)
-    return {**case, "changed": {"memory": memory}}
+    case = layer_case(rng, 2, 2, 3)
+    hidden = torch.tensor([[True, True, False], [True, True, True]])
+    case["forward"]["memory_mask"] = hidden[:, None, None]
+    return changing(rng, case, "memory", 2, and_more)
 
 
-@drawn
-def a_new_layer(rng, d_model, num_heads, spread):
-    constructor = {
-        "d_model": d_model,
-        "num_heads": num_heads,
-        "d_ff": int(rng.integers(3, 3 + spread)),
-    }
-    return {
-        "constructor": constructor,
-        "shown": ["norm_1.weight", "norm_2.bias", "norm_3.weight"],
-    }
+class Steps(InSteps, reference.DecoderLayer):
+    """Its rules `back` and `across` say which attention is given what."""
 
+    order = 1, 2, 3
+    back = "self_attention x x x self_mask"
+    across = "cross_attention x memory memory memory_mask"
 
-def layer_with(
-    back=lambda x, memory, self_mask, memory_mask: (x, x, x, self_mask),
-    across=lambda x, memory, self_mask, memory_mask: (x, memory, memory, memory_mask),
-    attentions=("self_attention", "cross_attention"),
-    order=(1, 2, 3),
-    norms=(1, 2, 3),
-    post=post_norm,
-    pre=pre_norm,
-    dropout=nn.Dropout,
-):
-    """Make a decoder layer from rules: what the two attentions are given and which they are, the
-    order of the three parts and of their norms, and how a part's result is added; `post` and `pre`
-    may have a rule for each part.
-    """
+    def look(self, words, **given):
+        attention, *names = words.split()
+        return getattr(self, attention)(*(given[name] for name in names))[0]
 
-    class DecoderLayer(reference.DecoderLayer):
-        def __init__(self, d_model, num_heads, d_ff, dropout_=0.0, norm_first=False):
-            super().__init__(d_model, num_heads, d_ff, dropout_, norm_first)
-            self.dropout = dropout(dropout_)
-
-        def forward(self, x, memory, self_mask=None, memory_mask=None):
-            first, second = (getattr(self, name) for name in attentions)
-            parts = (
-                lambda x: first(*back(x, memory, self_mask, memory_mask))[0],
-                lambda x: second(*across(x, memory, self_mask, memory_mask))[0],
-                self.feed_forward,
-            )
-            add = pre if self.norm_first else post
-            for part, norm in zip(order, norms, strict=True):
-                step = add[part - 1] if isinstance(add, tuple) else add
-                x = step(x, parts[part - 1], getattr(self, f"norm_{norm}"), self.dropout)
-            return x
-
-    return DecoderLayer
-
-
-class AttentionByEinsum(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
-        self.num_heads = num_heads
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(each).reshape(*each.shape[:2], self.num_heads, -1)
-            for layer, each in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        given = {"memory": memory, "self_mask": self_mask, "memory_mask": memory_mask}
+        return self.through(
+            x,
+            lambda x: self.look(self.back, x=x, **given),
+            lambda x: self.look(self.across, x=x, **given),
         )
-        scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
-        if mask is not None:
-            scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
-        return self.w_o(torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), v).flatten(2))
 
 
-def blocked(mask):
-    return None if mask is None else ~mask
-
-
-ATTENTIONS = ("self_attention.w_o", "cross_attention.w_o")
+ATTENTIONS = "self_attention.w_o", "cross_attention.w_o"
+NORMS = ["norm_1.weight", "norm_2.bias", "norm_3.weight"]
 
 
 checks = Checks(
     reference.DecoderLayer,
-    family=layer_with,
+    family=Steps,
     shortcuts="TransformerDecoderLayer TransformerDecoder",
 )
 shown, hidden, wrong, right = checks.words
@@ -212,7 +160,12 @@ shown(
     probe=extremes,
 )
 shown("gradients", layer_case(1, 2, 3, (4, 1, 2), masks="none"), probe=gradients)
-shown("a new layer has these parameters", a_new_layer(6, 2, 9), probe=at_the_start)
+shown(
+    "a new layer has these parameters",
+    constructor={"d_model": 6, "num_heads": 2, "d_ff": integer(3, 12)},
+    shown=NORMS,
+    probe=at_the_start,
+)
 shown("float32 stays float32", layer_case(1, 2, 3, dtype=torch.float32))
 shown("the arguments stay as they were", layer_case(1, 2, 2), probe=arguments_after)
 hidden("three heads, another shape", layer_case(3, 4, 2, (6, 3, 5)), weight=2)
@@ -248,7 +201,12 @@ hidden(
     layer_case(1, 1, 2, (2, 1, 2), 0.25, True, "none", quiet=ATTENTIONS, train=True),
     probe=extremes,
 )
-hidden("a new layer of another size", a_new_layer(8, 4, 9), probe=at_the_start)
+hidden(
+    "a new layer of another size",
+    constructor={"d_model": 8, "num_heads": 4, "d_ff": integer(3, 12)},
+    shown=NORMS,
+    probe=at_the_start,
+)
 hidden("bfloat16 stays bfloat16", layer_in_half(torch.bfloat16))
 hidden("float16 stays float16", layer_in_half(torch.float16))
 hidden("tensors that do not lie in one piece", layer_case(), probe=returned_for_views)
@@ -261,7 +219,7 @@ wrong(
     "the second attention looks at the target, too",
     """Change the memory, and your result stays the same. Which of the three arguments of the second
     attention should know of the source?""",
-    across=lambda x, memory, self_mask, memory_mask: (x, x, x, self_mask),
+    across="cross_attention x x x self_mask",
 )
 
 
@@ -269,7 +227,7 @@ wrong(
     "the memory asks, and the target answers",
     """There must be one result for each position of the target. Whose positions ask in your second
     attention?""",
-    across=lambda x, memory, self_mask, memory_mask: (memory, x, x),
+    across="cross_attention memory x x",
 )
 
 
@@ -277,7 +235,7 @@ wrong(
     "the memory asks, under its mask",
     """There must be one result for each position of the target. Whose positions ask in your second
     attention?""",
-    across=lambda x, memory, self_mask, memory_mask: (memory, x, x, memory_mask),
+    across="cross_attention memory x x memory_mask",
 )
 
 
@@ -285,14 +243,14 @@ wrong(
     "the first attention looks at the source, too",
     """A word of the target never sees the words before it. Which sequence does each argument of the
     first attention come from?""",
-    back=lambda x, memory, self_mask, memory_mask: (x, memory, memory, memory_mask),
+    back="self_attention x memory memory memory_mask",
 )
 
 
 wrong(
     "keys come from the source, values from the target",
     "Where a key belongs to a word of the source, what should its value belong to?",
-    across=lambda x, memory, self_mask, memory_mask: (x, memory, x, memory_mask),
+    across="cross_attention x memory x memory_mask",
 )
 
 
@@ -300,7 +258,7 @@ wrong(
     "values come from the source, keys from the target",
     """A weight says how much of a value is taken. With which words are your queries compared, and
     whose values are taken?""",
-    across=lambda x, memory, self_mask, memory_mask: (x, x, memory, memory_mask),
+    across="cross_attention x x memory memory_mask",
 )
 
 
@@ -324,16 +282,16 @@ wrong(
     "the masks change places",
     """Write down the shape of each mask, and the shape of the weights of each attention. Which fits
     which?""",
-    back=lambda x, memory, self_mask, memory_mask: (x, x, x, memory_mask),
-    across=lambda x, memory, self_mask, memory_mask: (x, memory, memory, self_mask),
+    back="self_attention x x x memory_mask",
+    across="cross_attention x memory memory self_mask",
 )
 
 
 wrong(
     "True in a mask means blocked",
     "What does True mean in a mask of this course: may attend, or may not?",
-    self_mask=blocked,
-    memory_mask=blocked,
+    self_mask=torch.logical_not,
+    memory_mask=torch.logical_not,
 )
 
 
@@ -341,7 +299,6 @@ wrong(
     "first the source, then the target",
     "All the parts are there. In which order do the three lines of the formula name them?",
     order=(2, 1, 3),
-    norms=(2, 1, 3),
 )
 
 
@@ -349,6 +306,7 @@ wrong(
     "first the source, then the target, the norms in the order of use",
     "All the parts are there. Which of the two attentions comes first?",
     order=(2, 1, 3),
+    norms=(1, 2, 3),
 )
 
 
@@ -357,7 +315,6 @@ wrong(
     """All the parts are there. What has a word of the target already seen when it comes to the
     feed-forward network?""",
     order=(3, 1, 2),
-    norms=(3, 1, 2),
 )
 
 
@@ -365,7 +322,6 @@ wrong(
     "the feed-forward network comes between the attentions",
     "All the parts are there. Which is the last of the three?",
     order=(1, 3, 2),
-    norms=(1, 3, 2),
 )
 
 
@@ -373,7 +329,7 @@ wrong(
     "one attention serves both",
     """One of the module's two attentions is never used. Do the words of another language have to be
     asked with the same matrices?""",
-    attentions=("self_attention", "self_attention"),
+    across="self_attention x memory memory memory_mask",
 )
 
 
@@ -381,11 +337,10 @@ wrong(
     "two names may hold one attention",
     """self_attention and cross_attention are one and the same module in your layer. How many
     attentions did you make?""",
+    rule="made",
 )
-class WithOneAttention(reference.DecoderLayer):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.cross_attention = self.self_attention
+def with_one_attention(self):
+    self.cross_attention = self.self_attention
 
 
 wrong(
@@ -398,11 +353,10 @@ wrong(
 @wrong(
     "two norms are enough",
     "An encoder layer has two norms. How many parts does this layer have?",
+    rule="made",
 )
-class WithTwoNorms(layer_with(norms=(1, 1, 2))):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        del self.norm_3
+def with_two_norms(self):
+    del self.norm_3
 
 
 wrong(
@@ -447,16 +401,16 @@ wrong(
     "the memory is normalised like the queries",
     """In pre-norm the norm belongs to the stream of the target. What do you pass through it
     besides?""",
+    rule="forward",
 )
-class WithNormalisedMemory(layer_with()):
-    def forward(self, x, memory, *masks):
-        return super().forward(x, self.norm_2(memory) if self.norm_first else memory, *masks)
+def with_normalised_memory(self, x, memory, *masks):
+    return Steps.forward(self, x, self.norm_2(memory) if self.norm_first else memory, *masks)
 
 
 wrong(
     "nothing but the feed-forward network drops anything",
     "In train mode, what becomes of a part's result before it is added to the residual?",
-    dropout=lambda rate: nn.Identity(),
+    dropping=nn.Identity,
 )
 
 
@@ -470,61 +424,45 @@ wrong(
 wrong(
     "dropout is always on",
     "In eval mode nothing should be dropped. How does your dropout know the mode?",
-    dropout=AlwaysDropping,
+    dropping=AlwaysDropping,
 )
 
 
-@wrong(
+wrong(
     "the feed-forward network is made without dropout",
     "There is one more dropout, inside the feed-forward network. How does it learn its rate?",
+    made=without_inner_dropout,
 )
-class WithoutInnerDropout(reference.DecoderLayer):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.feed_forward.dropout.p = 0.0
 
 
 @right
-class LayerOfOtherParts(nn.Module):
-    """PyTorch's norms and an attention of its own; a dropout for each part."""
+class LayerOfOtherParts(Steps):
+    """PyTorch's norms, and an attention of its own."""
 
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=False):
-        super().__init__()
-        self.self_attention = AttentionByEinsum(d_model, num_heads)
-        self.cross_attention = AttentionByEinsum(d_model, num_heads)
-        self.feed_forward = FeedForward(d_model, d_ff, dropout)
+    def __init__(self, d_model, num_heads, *others):
+        super().__init__(d_model, num_heads, *others)
+        self.self_attention = by_einsum(d_model, num_heads)
+        self.cross_attention = by_einsum(d_model, num_heads)
         self.norm_1, self.norm_2, self.norm_3 = (nn.LayerNorm(d_model) for _ in range(3))
-        self.drop_1, self.drop_2, self.drop_3 = (nn.Dropout(dropout) for _ in range(3))
-        self.norm_first = norm_first
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        if self.norm_first:
-            y = self.norm_1(x)
-            x = x + self.drop_1(self.self_attention(y, y, y, self_mask))
-            x = x + self.drop_2(self.cross_attention(self.norm_2(x), memory, memory, memory_mask))
-            return x + self.drop_3(self.feed_forward(self.norm_3(x)))
-        x = self.norm_1(x + self.drop_1(self.self_attention(x, x, x, self_mask)))
-        x = self.norm_2(x + self.drop_2(self.cross_attention(x, memory, memory, memory_mask)))
-        return self.norm_3(x + self.drop_3(self.feed_forward(x)))
 
 
 @right
 class LayerOnTopOfAnEncoderLayer(EncoderLayer):
     """An encoder layer with a cross-attention put between its two halves."""
 
-    def __init__(self, d_model, *others):
-        super().__init__(d_model, *others)
-        self.cross_attention = MultiHeadAttention(d_model, others[0])
+    def __init__(self, d_model, num_heads, *others):
+        super().__init__(d_model, num_heads, *others)
+        self.cross_attention = MultiHeadAttention(d_model, num_heads)
         self.norm_3 = LayerNorm(d_model)
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
-        before, after = (lambda norm, x: norm(x), lambda norm, x: x)[
-            :: 1 if self.norm_first else -1
-        ]
-        y = before(self.norm_1, x)
-        x = after(self.norm_1, x + self.dropout(self.self_attention(y, y, y, self_mask)[0]))
-        y = before(self.norm_2, x)
-        looked = self.cross_attention(y, memory, memory, memory_mask)[0]
-        x = after(self.norm_2, x + self.dropout(looked))
-        y = before(self.norm_3, x)
-        return after(self.norm_3, x + self.dropout(self.feed_forward(y)))
+        def look_back(x):
+            return self.self_attention(x, x, x, self_mask)[0]
+
+        def look_across(x):
+            return self.cross_attention(x, memory, memory, memory_mask)[0]
+
+        step = pre_norm if self.norm_first else post_norm
+        x = step(self, x, look_back, self.norm_1)
+        x = step(self, x, look_across, self.norm_2)
+        return step(self, x, self.feed_forward, self.norm_3)

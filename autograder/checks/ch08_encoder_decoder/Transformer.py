@@ -1,15 +1,14 @@
 """The whole model: embeddings, two stacks and a generator."""
 
-import copy
-import math
+from functools import partial
 
 import torch
 from torch import nn
 
 from autograder.authoring.checks import Checks
-from autograder.authoring.draw import by_name, module_case, normal, padded
+from autograder.authoring.draw import by_name, changing, module_case, normal, padded, weights_named
 from autograder.authoring.drawn import drawn, integer
-from autograder.checks.ch08_encoder_decoder.DecoderLayer import LayerOfOtherParts, layer_with
+from autograder.checks.ch08_encoder_decoder.DecoderLayer import LayerOnTopOfAnEncoderLayer, and_more
 from autograder.shared.probes import (
     arguments_after,
     at_the_start,
@@ -21,7 +20,7 @@ from autograder.shared.probes import (
 from solutions import ch08_encoder_decoder as reference
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
-from solutions.ch07_layers import EncoderLayer, LayerNorm
+from solutions.ch07_layers import LayerNorm
 
 
 @drawn
@@ -50,18 +49,16 @@ def model_case(
         constructor += (pad_id, norm_first)
     src = padded(rng, src_lengths, max(src_lengths), vocab[0], pad_id)
     tgt = padded(rng, tgt_lengths, max(tgt_lengths), vocab[1], pad_id)
-    if pad_id != 1:
-        tgt[:, 0] = 1
+    tgt[:, 0] = 1
     memory = normal(rng, *src.shape, sizes[0], dtype=dtype)
     arguments = {
         "forward": {"src": src, "tgt": tgt},
         "encode": {"src": src},
         "decode": {"tgt": tgt, "memory": memory, "src": src},
     }
-    named = {} if method == "forward" else {"method": method}
-    return module_case(
-        rng, reference.Transformer, constructor, arguments[method], dtype, **named, **parts
-    )
+    if method != "forward":
+        parts["method"] = method
+    return module_case(rng, reference.Transformer, constructor, arguments[method], dtype, **parts)
 
 
 @drawn
@@ -78,33 +75,19 @@ def a_layer_that_drops(rng, norm_first):
         method="encode",
         train=True,
     )
-    for name, weight in case["weights"].items():
-        if any(part in name for part in ("src_embedding", "attention.w_o", "linear_2.weight")):
-            weight.zero_()
+    for weight in weights_named(case, "src_embedding", "attention.w_o", "linear_2.weight"):
+        weight.zero_()
     case["weights"]["encoder.0.feed_forward.linear_2.bias"][1::2] = 0
     return case
 
 
+def another_word(rng, token_ids):
+    return 9 - token_ids  # 4 becomes 5, and 5 becomes 4
+
+
 def a_later_target_word_changes(rng):
     case = model_case(rng, (3, 2), (4, 4), norm_first=bool(rng.integers(2)))
-    tgt = case["forward"]["tgt"].clone()
-    tgt[:, 2] = 9 - tgt[:, 2]  # 4 becomes 5, and 5 becomes 4
-    return {**case, "changed": {"tgt": tgt}}
-
-
-def a_later_source_word_changes(rng):
-    """In the encoder every word sees the change, in the first sentence the padding, too."""
-    case = model_case(rng, (3, 4), vocab=(6, 6), method="encode")
-    src = case["forward"]["src"].clone()
-    src[:, 2] = 9 - src[:, 2]
-    return {**case, "changed": {"src": src}}
-
-
-def memory_of_padding_changes(rng):
-    case = model_case(rng, (2, 4), (2, 3), method="decode")
-    memory = case["forward"]["memory"].clone()
-    memory[:, 3] += 1 + normal(rng, 4, dtype=memory.dtype)
-    return {**case, "changed": {"memory": memory}}
+    return changing(rng, case, "tgt", 2, another_word)
 
 
 @drawn
@@ -115,6 +98,8 @@ def a_new_model(rng, norm_first, low=5):
 
 
 class Pieces(reference.Transformer):
+    power = 0.5
+
     def source_mask(self, src):
         return padding_mask(src, self.pad_id)
 
@@ -127,20 +112,23 @@ class Pieces(reference.Transformer):
     def finished(self, x, norm):
         return getattr(self, norm)(x) if self.norm_first else x
 
+    def through(self, x, layers, *context):
+        for layer in layers:
+            x = layer(x, *context)
+        return x
+
     def encode(self, src):
         x = self.embed(src, self.src_embedding)
-        for layer in self.encoder:
-            x = layer(x, self.source_mask(src))
+        x = self.through(x, self.encoder, self.source_mask(src))
         return self.finished(x, "encoder_norm")
 
     def decode(self, tgt, memory, src):
         x = self.embed(tgt, self.tgt_embedding)
-        for layer in self.decoder:
-            x = layer(x, memory, self.target_mask(tgt), self.memory_mask(tgt, src))
-        return self.finished(x, "decoder_norm")
-
-    def scale(self):
-        return math.sqrt(self.d_model)
+        # Layers that ask for weights, as a learner's do: the fused kernel would complain about a
+        # mask that does not fit in words of its own.
+        layers = [partial(LayerOnTopOfAnEncoderLayer.forward, layer) for layer in self.decoder]
+        masks = self.target_mask(tgt), self.memory_mask(tgt, src)
+        return self.finished(self.through(x, layers, memory, *masks), "decoder_norm")
 
     def positions(self, seq_len, dtype):
         return reference.sinusoidal_positions(seq_len, self.d_model, dtype)
@@ -149,33 +137,12 @@ class Pieces(reference.Transformer):
         return self.dropout(words + positions)
 
     def embed(self, token_ids, embedding):
-        words = embedding(token_ids) * self.scale()
+        words = embedding(token_ids) * self.d_model**self.power
         return self.summed(words, self.positions(token_ids.shape[1], words.dtype))
-
-
-def decode_under(rule):
-    """Make a `decode` from a rule for the mask of the cross-attention, with layers that ask for
-    weights, as a learner's do.
-
-    The fused kernel would complain about a mask that does not fit in words of its own, and the two
-    mistakes would not be seen to be one.
-    """
-
-    def decode(self, tgt, memory, src):
-        x = self.embed(tgt, self.tgt_embedding)
-        for layer in self.decoder:
-            x = layer_with().forward(layer, x, memory, self.target_mask(tgt), rule(self, tgt))
-        return self.finished(x, "decoder_norm")
-
-    return decode
 
 
 def without_generator(self, src, tgt):
     return self.decode(tgt, self.encode(src), src)
-
-
-def unfinished(self, x, norm):
-    return x
 
 
 checks = Checks(
@@ -206,8 +173,17 @@ shown("padding has another id", model_case((2, 3), (3, 2), pad_id=3))
 shown("two vocabularies of one size", model_case((3, 2), vocab=(6, 6)))
 shown("a source of 600 words", model_case((600,), (2,), sizes=(4, 1, 1, 1, 2)))
 shown("a later word changes nothing before it", a_later_target_word_changes, probe=moved)
-shown("in the encoder every word sees every other", a_later_source_word_changes, probe=moved)
-shown("padding may hold anything in the memory", memory_of_padding_changes, probe=moved)
+# The padding of the first sentence sees the change, too.
+shown(
+    "in the encoder every word sees every other",
+    changing(model_case((3, 4), vocab=(6, 6), method="encode"), "src", 2, another_word),
+    probe=moved,
+)
+shown(
+    "padding may hold anything in the memory",
+    changing(model_case((2, 4), (2, 3), method="decode"), "memory", 3, and_more),
+    probe=moved,
+)
 shown(
     "in eval mode nothing is dropped, even with dropout=1", model_case((3, 2), (2, 2), dropout=1.0)
 )
@@ -288,30 +264,29 @@ wrong(
 def source_alone_with_positions(self, token_ids, embedding):
     if embedding is self.src_embedding:
         return Pieces.embed(self, token_ids, embedding)
-    return self.summed(embedding(token_ids) * self.scale(), 0)
+    return self.dropout(embedding(token_ids) * self.d_model**self.power)
 
 
 wrong(
     "embeddings are added as they are",
     """Compare the size of the words with that of the positions. What happens to an embedding before
     they are added?""",
-    scale=lambda self: 1,
+    power=0,
 )
 
 
 wrong(
     "embeddings are multiplied by d_model",
     "Your words are too loud beside the positions. Which power of d_model do they get?",
-    scale=lambda self: self.d_model,
+    power=1,
 )
 
 
 wrong(
     "the factor multiplies the positions, too",
     "A position's numbers lie between -1 and 1. Do yours still do so when the layers see them?",
-    scale=lambda self: 1,
     summed=lambda self, words, positions: self.dropout(
-        (words + positions) * math.sqrt(self.d_model)
+        words + positions * self.d_model**self.power
     ),
 )
 
@@ -379,7 +354,7 @@ wrong(
     "the decoder reads the memory under the target's mask",
     """The cross-attention has a row for each word of the target and a column for each word of the
     source. Whose padding should its mask know?""",
-    decode=decode_under(Pieces.target_mask),
+    memory_mask=lambda self, tgt, src: self.target_mask(tgt),
 )
 
 
@@ -387,7 +362,7 @@ wrong(
     "cross-attention hides the padding of the target",
     """The cross-attention has a column for each word of the source. Whose padding should its mask
     know?""",
-    decode=decode_under(Pieces.source_mask),
+    memory_mask=lambda self, tgt, src: self.source_mask(tgt),
 )
 
 
@@ -417,9 +392,7 @@ wrong(
 wrong(
     "padding is 0",
     "Right as long as padding is 0. What has become of the argument that says which id it has?",
-    source_mask=lambda self, src: padding_mask(src),
-    memory_mask=lambda self, tgt, src: padding_mask(src),
-    target_mask=lambda self, tgt: decoder_mask(tgt),
+    pad_id=0,
 )
 
 
@@ -435,7 +408,7 @@ wrong(
 wrong(
     "the result are probabilities",
     "Your rows sum to 1. Should they yet, when the docstring says logits?",
-    forward=lambda self, src, tgt: Pieces.forward(self, src, tgt).softmax(-1),
+    then=lambda logits: logits.softmax(-1),
 )
 
 
@@ -443,7 +416,7 @@ wrong(
     "the result are log-probabilities",
     """Your results differ from the right ones by one number for each row. What did you do after the
     last linear layer?""",
-    forward=lambda self, src, tgt: Pieces.forward(self, src, tgt).log_softmax(-1),
+    then=lambda logits: logits.log_softmax(-1),
 )
 
 
@@ -459,7 +432,7 @@ wrong(
     "only the last position counts",
     """In training every position of the target predicts its next word. How many positions has your
     result?""",
-    forward=lambda self, src, tgt: Pieces.forward(self, src, tgt)[:, -1],
+    then=lambda logits: logits[:, -1],
 )
 
 
@@ -474,107 +447,90 @@ wrong(
 @wrong(
     "one embedding serves both languages",
     "Two languages have two vocabularies. How many tables do you make?",
+    rule="made",
 )
-class WithOneEmbedding(Pieces):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.tgt_embedding = self.src_embedding
+def with_one_embedding(self):
+    self.tgt_embedding = self.src_embedding
 
 
 @wrong(
     "no norm is needed after the stacks",
     "Right for post-norm. In pre-norm, has anything normalised the sum that leaves the last layer?",
+    rule="made",
 )
-class WithoutFinalNorms(Pieces):
-    finished = unfinished
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        if self.norm_first:
-            del self.encoder_norm, self.decoder_norm
+def without_final_norms(self):
+    if self.norm_first:
+        del self.encoder_norm, self.decoder_norm
 
 
 wrong(
     "the norms after the stacks are there, but not used",
     "Right for post-norm. Where do your final norms come into play otherwise?",
-    finished=unfinished,
+    finished=lambda self, x, norm: x,
 )
 
 
 @wrong(
     "there is always a norm after a stack",
     "Right for pre-norm. In post-norm, what is the last thing that the last layer does?",
+    rule="made",
+    finished=lambda self, x, norm: getattr(self, norm)(x),
 )
-class WithFinalNormsAlways(Pieces):
-    def __init__(self, src_vocab_size, tgt_vocab_size, d_model=512, *others):
-        super().__init__(src_vocab_size, tgt_vocab_size, d_model, *others)
-        self.encoder_norm, self.decoder_norm = LayerNorm(d_model), LayerNorm(d_model)
-
-    def finished(self, x, norm):
-        return getattr(self, norm)(x)
+def with_final_norms_always(self):
+    self.encoder_norm, self.decoder_norm = LayerNorm(self.d_model), LayerNorm(self.d_model)
 
 
 @wrong(
     "encoder and decoder change their heights",
     "Count your layers on either side, and compare with the arguments.",
+    rule="__init__",
 )
-class WithCountsSwapped(Pieces):
-    def __init__(self, *arguments):
-        super().__init__(*arguments[:4], *arguments[4:6][::-1], *arguments[6:])
+def with_counts_swapped(self, *arguments):
+    heights = arguments[4:6]
+    reference.Transformer.__init__(self, *arguments[:4], *heights[::-1], *arguments[6:])
 
 
 @wrong(
     "a stack is one layer, many times",
     "Do your layers learn different things? Ask Python whether the first one `is` the second one.",
+    rule="made",
 )
-class WithOneLayerManyTimes(Pieces):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.encoder = nn.ModuleList(list(self.encoder[:1]) * len(self.encoder))
-        self.decoder = nn.ModuleList(list(self.decoder[:1]) * len(self.decoder))
+def with_one_layer_many_times(self):
+    self.encoder = nn.ModuleList(list(self.encoder[:1]) * len(self.encoder))
+    self.decoder = nn.ModuleList(list(self.decoder[:1]) * len(self.decoder))
 
 
 @wrong(
     "each layer starts from the words again",
     """Right for one layer. What does your second layer get: what the first one made, or what the
     first one got?""",
+    rule="through",
 )
-class WithLayersSideBySide(Pieces):
-    def encode(self, src):
-        x = words = self.embed(src, self.src_embedding)
-        for layer in self.encoder:
-            x = layer(words, self.source_mask(src))
-        return self.finished(x, "encoder_norm")
-
-    def decode(self, tgt, memory, src):
-        x = words = self.embed(tgt, self.tgt_embedding)
-        for layer in self.decoder:
-            x = layer(words, memory, self.target_mask(tgt), self.memory_mask(tgt, src))
-        return self.finished(x, "decoder_norm")
+def side_by_side(self, words, layers, *context):
+    x = words
+    for layer in layers:
+        x = layer(words, *context)
+    return x
 
 
 @wrong(
     "the generator needs no bias",
     """A linear layer may add something to its products. Compare the parameters of your last layer
     with the docstring.""",
+    rule="made",
 )
-class WithoutGeneratorBias(Pieces):
-    def __init__(self, src_vocab_size, tgt_vocab_size, d_model=512, *others):
-        super().__init__(src_vocab_size, tgt_vocab_size, d_model, *others)
-        self.generator = nn.Linear(d_model, tgt_vocab_size, bias=False)
+def without_generator_bias(self):
+    self.generator.bias = None
 
 
 @wrong(
     "norm_first is for the final norms alone",
     "The final norms are there. Do your layers know of norm_first?",
+    rule="made",
 )
-class WithPostNormLayers(Pieces):
-    """norm_first decides on the final norms, and does not reach the layers."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        for layer in (*self.encoder, *self.decoder):
-            layer.norm_first = False
+def with_post_norm_layers(self):
+    for layer in (*self.encoder, *self.decoder):
+        layer.norm_first = False
 
 
 wrong(
@@ -602,66 +558,42 @@ wrong(
 @wrong(
     "the layers are made without dropout",
     "Before the first layer you drop what you should. Which arguments do the layers get?",
+    rule="made",
 )
-class WithoutDropoutInTheLayers(Pieces):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        for layer in (*self.encoder, *self.decoder):
-            layer.dropout.p = layer.feed_forward.dropout.p = 0.0
+def without_dropout_in_the_layers(self):
+    for layer in (*self.encoder, *self.decoder):
+        layer.dropout.p = layer.feed_forward.dropout.p = 0.0
 
 
 @right
-class InlineTransformer(nn.Module):
-    """Masks written where they are needed, chapter 2's positions, PyTorch's norms, and
-    `nn.Identity` where there is no norm.
+class TransformerOfOtherParts(Pieces):
+    """Masks of full size, chapter 2's positions, `nn.Identity` where there is no norm, and zeros
+    for padding.
     """
 
-    def __init__(
-        self,
-        src_vocab_size,
-        tgt_vocab_size,
-        d_model=512,
-        num_heads=8,
-        num_encoder_layers=6,
-        num_decoder_layers=6,
-        d_ff=2048,
-        dropout=0.1,
-        pad_id=0,
-        norm_first=False,
-    ):
-        super().__init__()
-        self.pad, self.width = pad_id, d_model
-        self.src_embedding = nn.Embedding(src_vocab_size, d_model, padding_idx=pad_id)
-        self.tgt_embedding = nn.Embedding(tgt_vocab_size, d_model, padding_idx=pad_id)
-        sizes = d_model, num_heads, d_ff, dropout, norm_first
-        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(num_encoder_layers))
-        self.decoder = nn.ModuleList(LayerOfOtherParts(*sizes) for _ in range(num_decoder_layers))
-        norm = nn.LayerNorm if norm_first else nn.Identity
-        self.encoder_norm, self.decoder_norm = norm(d_model), norm(d_model)
-        self.generator = nn.Linear(d_model, tgt_vocab_size)
-        self.drop = dropout
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        norm = nn.LayerNorm if self.norm_first else nn.Identity
+        self.encoder_norm, self.decoder_norm = norm(self.d_model), norm(self.d_model)
+        self.src_embedding.padding_idx = self.tgt_embedding.padding_idx = self.pad_id
 
-    def with_positions(self, x):
-        positions = torch.tensor(sinusoidal_encoding(x.shape[1], self.width)).to(x)
-        return nn.functional.dropout(self.width**0.5 * x + positions, self.drop, self.training)
+    def finished(self, x, norm):
+        return getattr(self, norm)(x)
 
-    def encode(self, src):
-        x = self.with_positions(self.src_embedding(src))
-        for layer in self.encoder:
-            x = layer(x, src.ne(self.pad)[:, None, None, :])
-        return self.encoder_norm(x)
+    def source_mask(self, src):
+        return self.memory_mask(src, src)
 
-    def decode(self, tgt, memory, src):
-        x = self.with_positions(self.tgt_embedding(tgt))
-        past = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool, device=tgt.device).tril()
-        allowed = past & tgt.ne(self.pad)[:, None, None]
-        words = src.ne(self.pad)[:, None, None].expand(-1, 1, tgt.shape[1], -1)
-        for layer in self.decoder:
-            x = layer(x, memory, allowed, words)
-        return self.decoder_norm(x)
+    def target_mask(self, tgt):
+        return causal_mask(tgt.shape[1])[0, 0] & tgt.ne(self.pad_id)[:, None, None]
 
-    def forward(self, src, tgt):
-        return self.generator(self.decode(tgt, self.encode(src), src))
+    def memory_mask(self, tgt, src):
+        return src.ne(self.pad_id)[:, None, None].expand(-1, 1, tgt.shape[1], -1)
+
+    def positions(self, seq_len, dtype):
+        return torch.tensor(sinusoidal_encoding(seq_len, self.d_model)).to(dtype)
+
+    def summed(self, words, positions):
+        return nn.functional.dropout(words + positions, self.dropout.p, self.training)
 
 
 @right
@@ -676,18 +608,3 @@ class TransformerWithAGrowingTable(Pieces):
         if len(self.table) < seq_len or self.table.dtype != dtype:
             self.table = super().positions(max(16, 2 * seq_len), dtype)
         return self.table[:seq_len]
-
-
-@right
-class TransformerOfCopies(Pieces):
-    """Layers copied from a first one; masks made full size."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.encoder, self.decoder = copy.deepcopy((self.encoder, self.decoder))
-
-    def source_mask(self, src):
-        return padding_mask(src, self.pad_id).expand(-1, 1, src.shape[1], -1)
-
-    def target_mask(self, tgt):
-        return causal_mask(tgt.shape[1]).logical_and(padding_mask(tgt, self.pad_id))
