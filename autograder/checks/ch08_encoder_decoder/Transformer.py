@@ -57,7 +57,7 @@ def model_case(
         "decode": {"tgt": tgt, "memory": memory, "src": src},
     }
     if method != "forward":
-        parts["method"] = method
+        parts = {"method": method, **parts}
     return module_case(rng, reference.Transformer, constructor, arguments[method], dtype, **parts)
 
 
