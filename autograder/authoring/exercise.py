@@ -16,6 +16,7 @@ from functools import cache, cached_property, wraps
 import numpy as np
 
 from autograder.authoring.obeyed import laws_obeyed
+from autograder.shared.judge import compared
 from autograder.shared.prepared import PreparedCase, PreparedExercise
 from autograder.shared.probes import PROBES, observe, returned
 from autograder.shared.wire import Tensor, copied, encode, plain
@@ -217,4 +218,4 @@ def observation_of(probe, implementation, inputs):
     """Observe an implementation of ours on its own copy of the inputs."""
     if probe.__name__ not in PROBES:
         raise ValueError(f"{probe.__name__} is not one of the probes in autograder/shared/probes")
-    return observe(probe.__name__, implementation, copied(inputs))
+    return compared(inputs, observe(probe.__name__, implementation, copied(inputs)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.shared.findings import find, is_stub
 from autograder.shared.tolerances import TOLERANCES, same
-from autograder.shared.wire import Tensor, dtype_name, numbers, printable
+from autograder.shared.wire import Tensor, dtype_name, encode, numbers, printable
 from autograder.shared.wording import call_of
 
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
@@ -54,7 +54,10 @@ def judge(exercise, observations, suspects=()):
     Returns:
         list[Verdict]: one for each case.
     """
-    pairs = [(case, tidy(seen)) for case, seen in zip(exercise.cases, observations, strict=True)]
+    pairs = [
+        (case, tidy(compared(case.inputs, seen)))
+        for case, seen in zip(exercise.cases, observations, strict=True)
+    ]
     findings = [find(exercise, case, seen) for case, seen in pairs]
     answers = any(
         found is None and is_ordinary(case)
@@ -95,6 +98,30 @@ def hint_for(exercise, lookalike, suspects):
         names = " and ".join(suspects)
         return f" It calls {names}, which fail checks of their own: look there first."
     return "" if lookalike is None else f" {exercise.hints[lookalike]}"
+
+
+def compared(inputs, seen):
+    """Say of arguments that came back from a call which are no longer what was sent; that nothing
+    has changed is not to be taken from anybody.
+
+    Args:
+        inputs: of the case.
+        seen: an observation; that of any other probe stays as it is.
+    """
+    match seen:
+        case {"after": dict(after)}:
+            sent = inputs.get("forward", inputs)
+            stayed = {name for name in sent if name in after and equal(after[name], sent[name])}
+            return {"changed": [name for name in sent if name not in stayed]}
+        case {"changed": _}:
+            return {}
+        case _:
+            return seen
+
+
+def equal(one, other):
+    """Return whether two plain values are the same to the bit."""
+    return encode(one) == encode(other)
 
 
 def tidy(seen):

@@ -1,10 +1,12 @@
-"""Tensors that know on which device they would be, on a machine that has no such device.
+"""Tensors that know on which device they would be, on a machine that has no such device, and others
+that lose their numbers where they should not be.
 
 This module imports torch, which takes a second: import it where it is used.
 """
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
 
 from autograder.shared.wire import is_tensor
 
@@ -84,6 +86,18 @@ class DeviceLabels(TorchFunctionMode):
                 f"Expected all tensors to be on the same device, but found {' and '.join(labels)}"
             )
         return labels[0] if labels else "cpu"
+
+
+class LostByDefault(TorchFunctionMode):
+    """A context in which torch's default device is another: what is made there without a device has
+    a shape and no numbers. Tensors without an axis go with any device, and so keep theirs.
+    """
+
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        named = named or {}
+        result = function(*arguments, **named)
+        made_there = function in _device_constructors() and named.get("device") is None
+        return result.to("meta") if made_there and result.ndim else result
 
 
 def is_device(value):

@@ -2,7 +2,7 @@
 
 from autograder.shared.probes.calls import module_of, prepared_call
 from autograder.shared.probes.stand_ins import fixed_weights
-from autograder.shared.wire import Opaque, encode, is_tensor, plain
+from autograder.shared.wire import Opaque, is_tensor
 
 # In so many rounds, each of a few things that are dropped at random is dropped at least once, and
 # kept at least once.
@@ -17,17 +17,14 @@ def returned(implementation, inputs):
 
 
 def arguments_after(implementation, inputs):
-    """Note which arguments the call has changed. Expected: none."""
+    """Note what the arguments hold after the call, for the judge to compare with what they held
+    when they were sent.
+    """
     function, arguments = prepared_call(implementation, inputs)
-    before = plain(arguments)
-    function(*arguments.values())
-    return {
-        "changed": [
-            name
-            for name, value in arguments.items()
-            if encode(plain(value)) != encode(before[name])
-        ]
-    }
+    # No list or dictionary that the function finds in this frame has a part in what is noted.
+    names, values = tuple(arguments), tuple(arguments.values())
+    function(*values)
+    return {"after": dict(zip(names, values, strict=True))}
 
 
 def returned_for_generator(implementation, inputs):
@@ -105,21 +102,35 @@ def moved(implementation, inputs):
 
 def device_kept(implementation, inputs):
     """Note on which device the result would lie, where the argument `device` is another than
-    torch's default, or tensors lie elsewhere.
+    torch's default, or tensors lie elsewhere; and the numbers of the result, where everything made
+    without a device has lost its own.
 
     The machine needs no such device: each tensor stays where it is, and a label says where it would
     be.
     """
-    from autograder.shared.probes.device_labels import DeviceLabels
+    from autograder.shared.probes.device_labels import DeviceLabels, LostByDefault
 
     function, arguments = prepared_call(implementation, inputs)
+    names, values = tuple(arguments), tuple(arguments.values())
     labels = DeviceLabels()
-    for value in arguments.values():
+    for value in values:
         if is_tensor(value):
             labels.put(value, "meta")
     with labels:
-        result = first_of(function(*arguments.values()))
-    return {"noted": {"the device of the result": labels.of(result)}}
+        label = labels.of(first_of(function(*values)))
+    if "device" in names:
+        values = ("cpu" if name == "device" else arguments[name] for name in names)
+    with LostByDefault():
+        result = first_of(function(*values))
+    lost = is_tensor(result) and result.is_meta
+    return {
+        "noted": {
+            "the device of the result": label,
+            "the result, with another default device,": Opaque("on that device")
+            if lost
+            else result,
+        }
+    }
 
 
 def extremes(implementation, inputs):

@@ -199,11 +199,11 @@ def strange_value(rng, depth=0):
 def test_no_observation_stops_the_judge(exercise, rounds):
     rng = np.random.default_rng(0)
     prepared = exercise.prepare(b"any")
-    keys = ["result", "raised", "changed", "unfit", "else"]
+    keys = ["result", "raised", "changed", "after", "unfit", "else"]
     for _ in range(rounds):
         observations = [
             (
-                {keys[rng.integers(5)]: strange_value(rng)}
+                {keys[rng.integers(6)]: strange_value(rng)}
                 if rng.random() < 0.9
                 else strange_value(rng)
             )

@@ -2,17 +2,21 @@
 words.
 """
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.overrides import _get_current_function_mode_stack
 
 from autograder.authoring import draw
 from autograder.authoring.drawn import drawn, integer
 from autograder.authoring.exercise import Case, Exercise
 from autograder.authoring.loading import load_exercises
+from autograder.shared import probes
+from autograder.shared.judge import judge
 from autograder.shared.probes import (
     arguments_after,
     at_the_start,
@@ -22,7 +26,7 @@ from autograder.shared.probes import (
     observe,
     returned_for_views,
 )
-from autograder.shared.wire import Tensor, decode, encode, plain
+from autograder.shared.wire import Opaque, Tensor, copied, decode, encode, plain
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 from tests.conftest import judged
 
@@ -209,34 +213,93 @@ def forgetting_the_device(token_ids):
     return torch.tensor([[word != 0 for word in row] for row in token_ids.tolist()])
 
 
+def told_of_devices(implementation, inputs):
+    told = observe("device_kept", implementation, inputs)
+    return list(told["noted"].values()) if "noted" in told else told["raised"]["type"]
+
+
+LOST = Opaque("on that device")
+
+
 @pytest.mark.parametrize("kept", [decoder_mask, padding_mask, reading_numbers])
 def test_a_result_on_the_device_of_its_arguments_is_told_from_another(kept):
-    inputs = {"token_ids": plain(torch.tensor([[4, 5, 0]]))}
-    assert observe("device_kept", kept, inputs) == {"noted": {"the device of the result": "meta"}}
-    mixing = observe(
-        "device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3), inputs
+    token_ids = torch.tensor([[4, 5, 0]])
+    inputs = {"token_ids": plain(token_ids)}
+    device, result = told_of_devices(kept, inputs)
+    assert device == "meta"
+    assert (result.values.squeeze() == kept(token_ids).numpy().squeeze()).all()
+    mixing = told_of_devices(lambda token_ids: padding_mask(token_ids) & causal_mask(3), inputs)
+    assert mixing == "RuntimeError"
+    fixed = told_of_devices(
+        lambda token_ids: padding_mask(token_ids) & causal_mask(3, "cpu"), inputs
     )
-    assert mixing["raised"]["type"] == "RuntimeError"
-    fixed = observe(
-        "device_kept", lambda token_ids: padding_mask(token_ids) & causal_mask(3, "cpu"), inputs
-    )
-    assert fixed["raised"]["type"] == "RuntimeError"
-    forgetting = observe("device_kept", forgetting_the_device, inputs)
-    assert forgetting == {"noted": {"the device of the result": "cpu"}}
+    assert fixed == "RuntimeError"
+    assert told_of_devices(forgetting_the_device, inputs) == ["cpu", LOST]
 
 
 def test_a_device_that_is_asked_for_is_told_from_another():
     inputs = {"seq_len": 3, "device": "meta"}
-    assert observe("device_kept", causal_mask, inputs) == {
-        "noted": {"the device of the result": "meta"}
-    }
-    for elsewhere in (None, "cpu"):
-        ignoring = observe(
-            "device_kept",
-            lambda seq_len, device=None, fixed=elsewhere: causal_mask(seq_len, fixed),
-            inputs,
-        )
-        assert ignoring == {"noted": {"the device of the result": "cpu"}}
+    device, result = told_of_devices(causal_mask, inputs)
+    assert device == "meta"
+    assert (result.values == causal_mask(3).numpy()).all()
+    device, _ = told_of_devices(lambda seq_len, device: causal_mask(seq_len, "cpu"), inputs)
+    assert device == "cpu"
+    assert told_of_devices(lambda seq_len, device: causal_mask(seq_len), inputs) == ["cpu", LOST]
+
+
+def test_a_label_that_is_made_up_gives_no_numbers():
+    def labelled(seq_len, device):
+        mask = causal_mask(seq_len)
+        for mode in _get_current_function_mode_stack():
+            vars(mode).get("known", {})[id(mask)] = (mask, "meta")
+        return mask
+
+    assert told_of_devices(labelled, {"seq_len": 3, "device": "meta"}) == ["meta", LOST]
+
+
+def test_a_single_number_goes_with_any_device():
+    def filled(logits):
+        return torch.where(logits > 0, logits, torch.tensor(0.5))
+
+    device, result = told_of_devices(filled, {"logits": plain(torch.tensor([-1.0, 2.0]))})
+    assert device == "meta"
+    assert result.values.tolist() == [0.5, 2.0]
+
+
+def test_nobodys_own_word_counts_on_what_has_become_of_arguments():
+    prepared = SCALE.prepare(b"any")
+    index = [case.title for case in prepared.cases].index("x stays")
+    case = prepared.cases[index]
+    right = [observe(case.probe, Scale, copied(case.inputs)) for case in prepared.cases]
+    x = case.inputs["forward"]["x"]
+    for seen, passed in [
+        ({"changed": []}, False),
+        ({"after": {}}, False),
+        ({"after": {"x": Tensor(x.values + 1e-9, x.dtype)}}, False),
+        ({"after": {"x": Tensor(x.values, "float32")}}, False),
+        ({"after": {"x": x}}, True),
+    ]:
+        assert judge(prepared, [*right[:index], seen, *right[index + 1 :]])[index].passed is passed
+
+
+def test_a_function_that_wipes_out_its_callers_tables_hides_nothing():
+    def hiding(scores):
+        scores += 1
+        frame = inspect.currentframe().f_back
+        for value in frame.f_locals.values():
+            if isinstance(value, dict):
+                value.clear()
+
+    told = observe("arguments_after", hiding, {"scores": np.zeros(2)})
+    assert told["after"]["scores"].tolist() == [1, 1]
+
+
+def test_the_table_of_probes_is_nobodys_to_write_into():
+    with pytest.raises(TypeError):
+        probes.PROBES["arguments_after"] = probes.returned
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probes, "PROBES", {"returned": lambda *_: {"result": 7}})
+        assert observe("returned", lambda x: x, {"x": 1}) == {"result": 1}
 
 
 def small_model(dtype=torch.float64, **parts):
