@@ -121,7 +121,13 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
 
     def tasks():
         for handed_in in group:
-            learner, submission, when = handed_in.learner, handed_in.read(), handed_in.timestamp
+            learner, when = handed_in.learner, handed_in.timestamp
+            try:
+                submission = handed_in.read()
+            except Exception as error:  # reading expects none: it is ours to put right
+                tally.failed.append((learner, f"{type(error).__name__}: {error}"))
+                done(learner)
+                continue
             before = graded_before(places.graded(learner, stem), stem, submission)
             if before is None:
                 yield Task(stem, learner, submission, seed, checks, limits, unsandboxed, when)

@@ -103,7 +103,8 @@ def flags_of_notebook(stem, notebook, shortcuts):
 
 def flags_of_record(record):
     """Return what the grader's own record tells."""
-    found = [Flag("handed in", unmasked(str(note))[:300]) for note in record.get("notes", ())]
+    notes = record.get("notes", ())[:MOST_REMARKS]
+    found = [Flag("handed in", unmasked(str(note))[:300]) for note in notes]
     if record.get("problem"):
         found.append(Flag("unreadable", unmasked(str(record["problem"]))[:300]))
     if record.get("sandbox") == "none":

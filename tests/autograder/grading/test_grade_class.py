@@ -29,7 +29,7 @@ from sqlalchemy.exc import OperationalError
 from autograder.authoring.release import solution_sources
 from autograder.boundary.kernel import LearnerKernel
 from autograder.course import ROOT, CourseError
-from autograder.grading import ctrl_c
+from autograder.grading import ctrl_c, intake
 from autograder.grading import run as grade_class
 from autograder.grading.command import as_course_errors
 from autograder.grading.grade import Limits
@@ -310,6 +310,22 @@ def test_once_somebody_has_a_page_others_are_asked_something_else(
     assert (tally.graded, tally.before) == (1, 2)
     assert seeds_in(tmp_path)["chiara"] not in asked.values()
     assert pages_in(tmp_path) == ["ada", "bruno", "chiara"]
+
+
+def test_a_submission_that_cannot_be_read_stops_nobody_else(sandbox, tmp_path, monkeypatch):
+    submitted, places = hand_in_two(tmp_path)
+    whole = intake.read_submission
+
+    def read(path):
+        if "ada" in path.parts:
+            raise KeyError("something that nobody thought of")
+        return whole(path)
+
+    monkeypatch.setattr(intake, "read_submission", read)
+    tally = grade_class.grade_class(submitted, STEM, places, workers=1)[STEM]
+    assert tally.graded == 1
+    assert tally.failed == [("ada", "KeyError: 'something that nobody thought of'")]
+    assert pages_in(tmp_path) == ["bruno"]
 
 
 def test_a_page_that_cannot_be_made_is_one_without_code(a_class, tmp_path, monkeypatch):
