@@ -191,8 +191,9 @@ def test_what_is_not_a_notebook_becomes_a_blank_one_with_the_reason(tmp_path, co
         (b'{"cells":[{"cell_type":"code","source":[', b'"ab",', 35_000_000, b'"x"]}]}'),
         (b'{"cells":[{"outputs":["\xf0\x9f\x98\x80', b"a", 180_000_000, b'"]}]}'),
         (b'{"cells":[', LONG_CELL + b",", 900, LONG_CELL + b"]}"),
+        (b'{"cells":[', b'{"grade_id":"xy"},', 10_000_000, b"{}]}"),
     ],
-    ids=["numbers", "cells", "lines", "letters", "code"],
+    ids=["numbers", "cells", "lines", "letters", "code", "ids"],
 )
 def test_the_largest_notebook_takes_little_more_memory_than_its_file(
     tmp_path, beginning, repeated, times, end
