@@ -164,9 +164,6 @@ def unmasked(text):
     """Write the characters that `printable` drops as escapes, so that a person sees them: code may
     hide what it does behind them.
     """
-    # as nearly all text is; it takes a tenth of the time
-    if text.replace("\n", "").replace("\t", "").replace("\xa0", "").isprintable():
-        return text
     return "".join(
         c if c in "\n\t\xa0" or c.isprintable() else c.encode("unicode_escape").decode()
         for c in text
