@@ -7,7 +7,6 @@ submission: it becomes a blank one with the reason.
 
 import stat
 import zipfile
-import zlib
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
@@ -23,6 +22,7 @@ from autograder.shared.wire import printable
 
 LONGEST_TIMESTAMP = 100  # bytes
 MOST_MEMBERS = 200_000  # files in a zip
+PIECE = 4096  # bytes: of some kinds zipfile unpacks as many packed ones at once, however they grow
 LINKED = "the folder that was handed in is a link to another one; hand in a folder of your own"
 
 
@@ -47,6 +47,11 @@ def find_submissions(place, stem=None, remark=lambda text: None):
         found = in_nbgrader_folders(place, stem) or in_flat_folder(place, stem, remark)
     elif zipfile.is_zipfile(place):
         found = in_zip(place, stem, remark)
+    elif place.is_file() and begins_like_a_zip(place):
+        raise CourseError(
+            f"{place} is a damaged zip (its end is missing); download it again, or unpack it"
+            " yourself, and name the folder"
+        )
     elif place.exists():
         raise CourseError(f"{place} is neither a folder nor a zip of notebooks")
     else:
@@ -136,6 +141,12 @@ def in_flat_folder(place, stem, remark):
     return from_candidates(candidates, stem, remark)
 
 
+def begins_like_a_zip(path):
+    """Return whether a file begins as a zip does that holds anything."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
 def in_zip(place, stem, remark):
     """Return the notebooks of a zip, in any of the three arrangements."""
     try:
@@ -177,22 +188,19 @@ def read_member(archive, member):
         ValueError: with a sentence for the learner.
     """
     name = printable(PurePosixPath(member.filename).name)
+    too_large = ValueError(f"{name} unpacks to more than {LARGEST_NOTEBOOK // 1_000_000} MB")
+    if member.file_size > LARGEST_NOTEBOOK:
+        raise too_large
+    content = bytearray()
     try:
         with archive.open(member) as file:
-            content = file.read(LARGEST_NOTEBOOK + 1)
-    except (
-        RuntimeError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        zlib.error,
-        OSError,
-        EOFError,
-    ) as error:
-        raise ValueError(
-            f"{name} could not be read from the zip: {printable(str(error))[:200]}"
-        ) from None
+            while len(content) <= LARGEST_NOTEBOOK and (piece := file.read(PIECE)):
+                content += piece
+    except Exception as error:  # each way of compressing has its own
+        why = printable(str(error) or type(error).__name__)[:200]
+        raise ValueError(f"{name} could not be read from the zip: {why}") from None
     if len(content) > LARGEST_NOTEBOOK:
-        raise ValueError(f"{name} unpacks to more than {LARGEST_NOTEBOOK // 1_000_000} MB")
+        raise too_large
     if not content:
         raise ValueError(f"{name} is empty (0 bytes); save the notebook and hand it in again")
-    return content
+    return bytes(content)

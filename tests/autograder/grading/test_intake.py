@@ -4,6 +4,7 @@ file's own affair.
 
 import json
 import os
+import tracemalloc
 import zipfile
 
 import nbformat
@@ -396,3 +397,85 @@ def test_in_a_chapters_folder_a_few_cells_of_it_are_enough(tmp_path):
     notebook["cells"] = notebook["cells"][:6] + other["cells"]
     hand_in(tmp_path, "ada", STEM, json.dumps(notebook))
     assert find_submissions(tmp_path / "submitted")[0].read().problem is None
+
+
+def with_bruno_as(path, change=None, method=zipfile.ZIP_DEFLATED, what=RIGHT):
+    """Write a zip in which Ada's file is right, and Bruno's packed and changed in some way.
+
+    Args:
+        change: called with the bytes of the zip, where Bruno's content begins and ends, changes
+            them.
+    """
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ada.ipynb", RIGHT)
+        archive.writestr("bruno.ipynb", what, compress_type=method)
+        member = archive.getinfo("bruno.ipynb")
+    content = bytearray(path.read_bytes())
+    begin = member.header_offset + 30 + len(member.filename)
+    if change:
+        change(content, begin, begin + member.compress_size)
+    path.write_bytes(content)
+    return path
+
+
+def garble(content, begin, end):
+    content[begin + 9 : end] = bytes(255 - byte for byte in content[begin + 9 : end])
+
+
+def say_of_bruno(offset_in_header, offset_in_directory, value):
+    """Return a change of two bytes in both of Bruno's headers."""
+
+    def change(content, begin, end):
+        header, directory = begin - 30 - len("bruno.ipynb"), content.rindex(b"PK\x01\x02")
+        for at in (header + offset_in_header, directory + offset_in_directory):
+            content[at : at + 2] = value.to_bytes(2, "little")
+
+    return change
+
+
+def method(number):
+    return say_of_bruno(8, 10, number)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"change": garble}, "Error -3 while decompressing"),
+        ({"change": garble, "method": zipfile.ZIP_STORED}, "Bad CRC-32"),
+        ({"change": garble, "method": zipfile.ZIP_BZIP2}, "Invalid data stream"),
+        ({"change": garble, "method": zipfile.ZIP_LZMA}, "Corrupt input data"),
+        ({"change": method(9)}, "compression method is not supported"),  # deflate64
+        ({"change": method(93)}, "compression method is not supported"),  # Zstandard, or unknown
+        ({"change": method(zipfile.ZIP_LZMA)}, ""),
+        ({"change": say_of_bruno(6, 8, 1)}, "is encrypted"),
+    ],
+    ids=["deflate", "stored", "bz2", "lzma", "deflate64", "93", "no_lzma", "encrypted"],
+)
+def test_a_member_that_cannot_be_unpacked_is_its_learners_problem(tmp_path, options, words):
+    place = with_bruno_as(tmp_path / "all.zip", **options)
+    for stem in (STEM, None):
+        found = find_submissions(place, stem)
+        ada, bruno = (each.read().problem for each in found)
+        assert ada is None
+        assert bruno.startswith("bruno.ipynb could not be read from the zip: ")
+        assert words in bruno
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bz2", "lzma"])
+def test_a_bomb_that_zipfile_unpacks_at_once_is_not_unpacked(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("autograder.grading.intake.LARGEST_NOTEBOOK", 1_000_000)
+    place = with_bruno_as(tmp_path / "all.zip", method=kind, what=b" " * 200_000_000)
+    tracemalloc.start()
+    try:
+        _, bruno = find_submissions(place, STEM)
+        assert bruno.read().problem == "bruno.ipynb unpacks to more than 1 MB"
+        assert tracemalloc.get_traced_memory()[1] < 250_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_zip_that_breaks_off_is_a_sentence(tmp_path):
+    place = zipped(tmp_path / "all.zip", {"ada.ipynb": RIGHT, "bruno.ipynb": RIGHT})
+    place.write_bytes(place.read_bytes()[:-300])
+    with pytest.raises(CourseError, match=r"all\.zip is a damaged zip .*its end is missing"):
+        find_submissions(place)
