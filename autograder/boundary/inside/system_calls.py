@@ -1,96 +1,48 @@
-"""Which system calls a submission may make: nearly all, but none of those that lead out of its
-world or past its limits.
+"""Which system calls a submission may make: those that `system_calls.txt` lists, of a few of them
+only with some arguments, and no others.
 
-A list of what is forbidden, not of what is allowed: notebooks import what they like, and the
-namespaces are the wall. This closes doors that namespaces leave open (keyrings, sockets between
-virtual machines) and memory that belongs to no process.
+What is not listed fails as on a kernel that does not have it, because programs know what to do
+then. The list follows the default one of the container engines, without what makes memory that
+nobody counts.
 """
 
 import ctypes
+import itertools
 import os
 import platform
 import struct
+from functools import cache
+from pathlib import Path
 
-# machine -> (its number in seccomp's data, numbers of system calls: 0 those of x86-64, 1 those that
-# all newer machines share)
+# machine -> (its number in seccomp's data, column of the list)
 MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1), "riscv64": (0xC00000F3, 1)}
-X32_CALLS = 0x40000000  # bit of x86-64's calls with 32-bit pointers, a second set of numbers
-# What no notebook calls: other processes, mounts, namespaces, keyrings, memory and messages that
-# belong to no process, the clock, the machine, and corners of the kernel that break often.
-FORBIDDEN = {
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "kcmp": (312, 272),
-    "pidfd_getfd": (438, 438),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
-    "fspick": (433, 433),
-    "mount_setattr": (442, 442),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "shmget": (29, 194),
-    "semget": (64, 190),
-    "msgget": (68, 186),
-    "mq_open": (240, 180),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "delete_module": (176, 106),
-    "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294),
-    "reboot": (169, 142),
-    "swapon": (167, 224),
-    "swapoff": (168, 225),
-    "acct": (163, 89),
-    "quotactl": (179, 60),
-    "syslog": (103, 116),
-    "vhangup": (153, 58),
-    "settimeofday": (164, 170),
-    "clock_settime": (227, 112),
-    "clock_adjtime": (305, 266),
-    "adjtimex": (159, 171),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    "fanotify_init": (300, 262),
-    "landlock_create_ruleset": (444, 444),
-}
-CLONE, CLONE3, SOCKET = (56, 220), (435, 435), (41, 198)
-# Of sockets: local, internet, netlink; those of virtual machines know no namespaces.
-FAMILIES = (1, 2, 10, 16)
-NEW_NAMESPACES = 0x7E020000  # bits of clone's flags that make any
-JOIN_SESSION_KEYRING = 1
+LIST = Path(__file__).with_suffix(".txt")
+KEYCTL, JOIN_SESSION_KEYRING = (250, 219), 1
 
 # Instructions of the kernel's filter programs.
-LOAD, IF_EQUAL, IF_AT_LEAST, IF_BIT, LEAVE = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16  # places in what they look at
-# The last three are errors 1, 38 and 97.
-ALLOWED, REFUSED, UNKNOWN, NO_SUCH_FAMILY = 0x7FFF0000, 0x50001, 0x50026, 0x50061
+LOAD, AND, IF_EQUAL, IF_AT_LEAST, IF_BIT, LEAVE = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
+NUMBER, MACHINE = 0, 4  # places in what they look at
+ARGUMENTS = 16, 24, 32  # the lower half of each; the kernel takes no more of those looked at
+ALLOWED, ERROR = 0x7FFF0000, 0x50000
+REFUSED, UNKNOWN, INVALID = ERROR | 1, ERROR | 38, ERROR | 22
+NO_PROTOCOL, NO_TYPE, NO_FAMILY = ERROR | 93, ERROR | 94, ERROR | 97
 SET_SECCOMP, FILTER = 22, 2
+
+LOCAL, INTERNET, NETLINK = 1, (2, 10), 16  # families of sockets; the others know no namespaces
+STREAM, DATAGRAM, TYPE = 1, 2, 0xF  # and the bits that are the type
+TCP, UDP, ROUTES = 6, 17, 0
+NEW_NAMESPACES = 0x7E020000  # bits of clone's flags that make any
+ASK_PERSONALITY = 0xFFFFFFFF
+OPEN_FILE_LOCKS = 36, 37, 38  # commands of fcntl: locks that cannot be told from other people's
+# Options of prctl: death signal, dumpable, name, capabilities, slack of timers, reaper, privileges,
+# huge pages, names of memory, tracer. Among the others are tables in the kernel, and more filters.
+OPTIONS = (1, 2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 40, 41, 42, 0x53564D41, 0x59616D61)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def this_machine():
-    """Return this machine's number in seccomp's data, and the column of its calls in the tables
-    above.
+    """Return this machine's number in seccomp's data, and its column of the list.
 
     Raises:
         OSError: if there is none; a boundary must not be weaker unnoticed.
@@ -100,19 +52,30 @@ def this_machine():
     return MACHINES[platform.machine()]
 
 
+@cache
+def allowed_calls(column):
+    """Return the numbers of the listed calls, by name.
+
+    Args:
+        column: 0 for x86-64, 1 for the numbers that all newer machines share.
+    """
+    lines = [line.split() for line in LIST.read_text().splitlines() if not line.startswith("#")]
+    return {name: int(each[column]) for name, *each in lines if each[column] != "-"}
+
+
 def leave_session_keyring():
     """Take a new and empty keyring instead of the one that the grader's session has; without effect
     where there are none.
     """
-    libc.syscall(FORBIDDEN["keyctl"][this_machine()[1]], JOIN_SESSION_KEYRING, None)
+    libc.syscall(KEYCTL[this_machine()[1]], JOIN_SESSION_KEYRING, None)
 
 
 def filter_system_calls():
-    """Hold this process and all that it starts to the tables above, for good. It must have given up
+    """Hold this process and all that it starts to the list, for good. It must have given up
     new privileges before.
 
     Raises:
-        OSError: if the kernel has no such filters, or this machine no table.
+        OSError: if the kernel has no such filters, or this machine no list.
     """
     steps = program(*this_machine())
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
@@ -125,30 +88,73 @@ def program(machine, column):
     """Return the filter as instructions (what, steps to skip if so, steps to skip if not, with
     which number).
     """
+    calls, looked_at = allowed_calls(column), by_arguments()
     steps = [
         (LOAD, 0, 0, MACHINE),
         # a program may switch to the calls of an older machine, with other numbers
         (IF_EQUAL, 1, 0, machine),
         (LEAVE, 0, 0, UNKNOWN),
         (LOAD, 0, 0, NUMBER),
-        (IF_AT_LEAST, 0, 1, X32_CALLS),
-        (LEAVE, 0, 0, UNKNOWN),
-        # its flags lie where no filter can look; the C library then takes clone
-        (IF_EQUAL, 0, 1, CLONE3[column]),
-        (LEAVE, 0, 0, UNKNOWN),
     ]
-    for columns in FORBIDDEN.values():
-        steps += [(IF_EQUAL, 0, 1, columns[column]), (LEAVE, 0, 0, REFUSED)]
-    steps += [
-        (IF_EQUAL, 0, 4, CLONE[column]),
-        (LOAD, 0, 0, FIRST_ARGUMENT),
-        (IF_BIT, 0, 1, NEW_NAMESPACES),
-        (LEAVE, 0, 0, REFUSED),
-        (LEAVE, 0, 0, ALLOWED),
-        (IF_EQUAL, 1, 0, SOCKET[column]),
-        (LEAVE, 0, 0, ALLOWED),
-        (LOAD, 0, 0, FIRST_ARGUMENT),
+    for name, looks in looked_at.items():
+        steps += [(IF_EQUAL, 0, len(looks), calls[name]), *looks]
+    for first, last in ranges({number for name, number in calls.items() if name not in looked_at}):
+        steps += [
+            (IF_AT_LEAST, 0, 2, first),
+            (IF_AT_LEAST, 1, 0, last + 1),
+            (LEAVE, 0, 0, ALLOWED),
+        ]
+    return [*steps, (LEAVE, 0, 0, UNKNOWN)]
+
+
+def by_arguments():
+    """Return the instructions for each call whose arguments decide; each ends with a verdict."""
+    first, second, third = ((LOAD, 0, 0, place) for place in ARGUMENTS)
+    routes = [third, *one_of((ROUTES,), NO_PROTOCOL)]
+    internet = [
+        second,
+        (AND, 0, 0, TYPE),
+        (IF_EQUAL, 2, 0, STREAM),
+        (IF_EQUAL, 1, 0, DATAGRAM),
+        (LEAVE, 0, 0, NO_TYPE),
+        third,
+        *one_of((0, TCP, UDP), NO_PROTOCOL),
     ]
-    for family in FAMILIES:
-        steps += [(IF_EQUAL, 0, 1, family), (LEAVE, 0, 0, ALLOWED)]
-    return [*steps, (LEAVE, 0, 0, NO_SUCH_FAMILY)]
+    return {
+        "clone": [
+            first,
+            (IF_BIT, 0, 1, NEW_NAMESPACES),
+            (LEAVE, 0, 0, REFUSED),
+            (LEAVE, 0, 0, ALLOWED),
+        ],
+        "fcntl": [second, *one_of(OPEN_FILE_LOCKS, ALLOWED, verdict=INVALID)],
+        "personality": [first, *one_of((ASK_PERSONALITY,), REFUSED)],
+        "prctl": [first, *one_of(OPTIONS, INVALID)],
+        "socketpair": [first, *one_of((LOCAL,), NO_FAMILY)],
+        "socket": [
+            first,
+            (IF_EQUAL, 0, 1, LOCAL),
+            (LEAVE, 0, 0, ALLOWED),
+            (IF_EQUAL, 0, len(routes), NETLINK),
+            *routes,
+            (IF_EQUAL, 2, 0, INTERNET[0]),
+            (IF_EQUAL, 1, 0, INTERNET[1]),
+            (LEAVE, 0, 0, NO_FAMILY),
+            *internet,
+        ],
+    }
+
+
+def one_of(numbers, otherwise, verdict=ALLOWED):
+    """Return instructions that leave with a verdict if what was loaded is one of some numbers."""
+    asked = [step for each in numbers for step in ((IF_EQUAL, 0, 1, each), (LEAVE, 0, 0, verdict))]
+    return [*asked, (LEAVE, 0, 0, otherwise)]
+
+
+def ranges(numbers):
+    """Return the (first, last) of each run of whole numbers."""
+    return [
+        (first, next(each for each in itertools.count(first) if each + 1 not in numbers))
+        for first in sorted(numbers)
+        if first - 1 not in numbers
+    ]
