@@ -269,6 +269,7 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
         assert gradebook.find_submission(STEM, "ada").score == TOTAL / 2
 
 
+@pytest.mark.long  # four kernels of nbgrader's own; what it tests is in each released hidden cell
 def test_an_nbgrader_without_our_settings_gives_nothing_for_hidden_cells(tmp_path):
     source = tmp_path / "source" / STEM / f"{STEM}.ipynb"
     source.parent.mkdir(parents=True)
