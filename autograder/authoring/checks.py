@@ -80,7 +80,9 @@ class Checks:
         """The four words that the rest of the file is written in."""
         return self.shown, self.hidden, self.wrong, self.right
 
-    def shown(self, title, inputs=None, /, *, probe=None, weight=1, laws=None, **arguments):
+    def shown(
+        self, title, inputs=None, /, *, probe=None, weight=1, laws=None, exact=False, **arguments
+    ):
         """Declare a case that the learner's own `check` runs.
 
         Args:
@@ -91,14 +93,17 @@ class Checks:
                 docstring says what it notes.
             weight: the case's share of its cell's points, relative to the other cases.
             laws: those of this case alone, instead of the exercise's.
+            exact: whether precision, dtype and axes of length 1 count; in other cases they do not.
             arguments: the inputs, in the order of the signature; plain, or described as `normal(3)`
                 and drawn in this order.
         """
-        self._add(title, inputs, arguments, probe, weight, laws, visible=True)
+        self._add(title, inputs, arguments, probe, weight, laws, exact, visible=True)
 
-    def hidden(self, title, inputs=None, /, *, probe=None, weight=1, laws=None, **arguments):
+    def hidden(
+        self, title, inputs=None, /, *, probe=None, weight=1, laws=None, exact=False, **arguments
+    ):
         """Declare a case that runs only when a notebook is graded; arguments as of `shown`."""
-        self._add(title, inputs, arguments, probe, weight, laws, visible=False)
+        self._add(title, inputs, arguments, probe, weight, laws, exact, visible=False)
 
     def wrong(self, belief, hint="", *, rule=None, then=None, **changed):
         """Declare a wrong answer: a decorator, of a function or a class, or of a class's `forward`
@@ -172,7 +177,7 @@ class Checks:
     def _parameters(self):
         return list(inspect.signature(self.reference).parameters)
 
-    def _add(self, title, inputs, arguments, probe, weight, laws, visible):
+    def _add(self, title, inputs, arguments, probe, weight, laws, exact, visible):
         probe = probe or self.probe
         if title in self.cases:
             raise self._error(f"two cases have the title {title!r}")
@@ -184,7 +189,7 @@ class Checks:
             self._require_signature(title, list(arguments))
             inputs = partial(draw, arguments)
         laws = None if laws is None else tuple(map(self._law, laws))
-        self.cases[title] = Case(title, inputs, probe, laws, visible, weight)
+        self.cases[title] = Case(title, inputs, probe, laws, visible, weight, exact)
 
     def _whole(self, implementation):
         """Return the class that a function is the `forward` of, where the exercise is a class."""

@@ -10,7 +10,7 @@ those that a grade rests on.
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, wraps
 
 import numpy as np
@@ -19,9 +19,11 @@ from autograder.authoring.obeyed import laws_obeyed
 from autograder.shared.judge import compared
 from autograder.shared.prepared import PreparedCase, PreparedExercise
 from autograder.shared.probes import PROBES, observe, returned
-from autograder.shared.wire import Tensor, copied, encode, plain
+from autograder.shared.wire import Tensor, copied, dtype_name, encode, plain
 
 PUBLIC_SEED = b"the visible cases"
+PRECISION = "dtype, shape and precision are as they should be"
+DTYPE = "dtype and shape are as they should be"
 MOST_DRAWS = 20  # some cases always ask the same
 
 
@@ -39,6 +41,8 @@ class Case:
         visible: whether the learner's own `check` runs it; hidden cases run only when the notebook
             is graded.
         weight: its share of the points, relative to the other cases of its cell.
+        exact: whether the form of the answer counts, too: its dtype, its axes of length 1, and
+            float64's precision.
     """
 
     title: str
@@ -47,6 +51,7 @@ class Case:
     properties: tuple | None = None
     visible: bool = True
     weight: int = 1
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,11 +103,24 @@ class Exercise:
             seed: bytes; the same seed gives the same cases.
             visible: True for the visible cases, False for the hidden ones, None for both.
         """
-        wanted = [case for case in self.cases if visible is None or case.visible == visible]
+        asked = (*self.cases, *self.case_of_form)
+        wanted = [case for case in asked if visible is None or case.visible == visible]
         hints = tuple(misconception.hint for misconception in self.misconceptions)
         beliefs = tuple(misconception.belief for misconception in self.misconceptions)
         cases = tuple(self._prepared(case, seed) for case in wanted)
         return PreparedExercise(self.name, self.returns, hints, cases, beliefs)
+
+    @cached_property
+    def case_of_form(self):
+        """The one case in which the form of the result counts, after the others: dtype, axes of
+        length 1, precision. It asks what the first case with an array or a number asks, with other
+        numbers; an exercise with other results has none.
+        """
+        for case in self.cases:
+            result = self._prepared(case, PUBLIC_SEED).expected.get("result")
+            if form := form_of(result):
+                return (replace(case, title=form, visible=True, weight=1, exact=True),)
+        return ()
 
     @cached_property
     def _shown(self):
@@ -167,6 +185,7 @@ class Exercise:
             properties=self._laws_of(case, inputs, expected),
             visible=case.visible,
             weight=case.weight,
+            exact=case.exact,
         )
 
     def _laws_of(self, case, inputs, expected):
@@ -195,6 +214,19 @@ def made_once(kind):
         return made[0]
 
     return make
+
+
+def form_of(result):
+    """Return the title of the case in which the form of such a result counts; "" if none does."""
+    match result:
+        case tuple() if result:
+            return max(map(form_of, result), key=len)
+        case float():
+            return PRECISION
+        case np.ndarray() | Tensor():
+            return PRECISION if dtype_name(result) == "float64" else DTYPE
+        case _:
+            return ""
 
 
 def first_bytes(value):

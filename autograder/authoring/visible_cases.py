@@ -55,6 +55,7 @@ def case_as_json(case, misconceptions):
         "title": case.title,
         "probe": case.probe,
         "weight": case.weight,
+        **({"exact": True} if case.exact else {}),
         "properties": case.properties,
         "inputs": to_json(case.inputs),
         "expected": to_json(case.expected),

@@ -2,9 +2,12 @@
 must obey, the numbers; the first that is found counts.
 """
 
+import inspect
+
 import numpy as np
 
 from autograder.shared.laws import LAWS, apart
+from autograder.shared.substance import numbers_of
 from autograder.shared.tolerances import close, same
 from autograder.shared.wire import Tensor, dtype_name, numbers
 from autograder.shared.wording import article, describe, entry_text, in_places, value_text
@@ -23,7 +26,7 @@ def find(exercise, case, seen):
     leaves, found = all_leaves(exercise, case, seen)
     if found:
         return found
-    for stage in (find_in_dtype, find_in_shape, find_in_finiteness):
+    for stage in STAGES:
         for name, wanted, got in leaves:
             if found := stage(name, wanted, got):
                 return found
@@ -32,7 +35,7 @@ def find(exercise, case, seen):
         if found := LAWS[law](inputs, {name: got for name, _, got in leaves}, **arguments):
             return found
     return next(
-        (found for leaf in leaves if (found := find_in_values(*leaf, numbers_shown=case.visible))),
+        (found for leaf in leaves if (found := find_in_values(*leaf, case))),
         None,
     )
 
@@ -103,6 +106,45 @@ def all_leaves(exercise, case, seen):
     return leaves, found
 
 
+def parts_that_are_right(exercise, case, seen):
+    """Return the names of those returned values that are right, where several are returned and
+    something else is wrong.
+    """
+    if "raised" in seen or not isinstance(case.expected.get("result"), tuple):
+        return []
+    leaves, _ = all_leaves(exercise, case, seen)
+    fitting = {leaf[0]: leaf for leaf in leaves if not any(stage(*leaf) for stage in STAGES)}
+    inputs = case.inputs.get("forward", case.inputs)
+    results = {name: got for name, (_, _, got) in fitting.items()}
+    broken = {
+        speaks_of(law, arguments)
+        for law, arguments in case.properties
+        if speaks_of(law, arguments) in results and LAWS[law](inputs, results, **arguments)
+    }
+    return [
+        name
+        for name, leaf in fitting.items()
+        if name in exercise.returns and name not in broken and not find_in_values(*leaf, case)
+    ]
+
+
+def speaks_of(law, arguments):
+    """Return the name of the returned value that a law is about."""
+    return arguments.get("of", inspect.signature(LAWS[law]).parameters["of"].default)
+
+
+def wrong_numbers(exercise, case, seen):
+    """Return the numbers, wanted and got, of all parts in which they differ."""
+    if "raised" in case.expected or "changed" in case.expected:
+        return []
+    pairs = [
+        (numbers_of(wanted), numbers_of(got))
+        for _, wanted, got in all_leaves(exercise, case, seen)[0]
+        if not same(wanted, got, case.exact)
+    ]
+    return [pair for pair in pairs if not any(each is None for each in pair)]
+
+
 def pair_up(wanted, got, names=()):
     """Pair the parts of what was wanted with those of what was returned.
 
@@ -169,20 +211,23 @@ def find_in_finiteness(name, wanted, got):
     return f"{name} is {what} {in_places(bad)}"
 
 
-def find_in_values(name, wanted, got, *, numbers_shown):
+STAGES = (find_in_dtype, find_in_shape, find_in_finiteness)
+
+
+def find_in_values(name, wanted, got, case):
     """Return that numbers, words or entries differ, or None."""
     if isinstance(wanted, dict):
-        return find_in_dictionary(name, wanted, got, entries_shown=numbers_shown)
+        return find_in_dictionary(name, wanted, got, entries_shown=case.visible)
     if not isinstance(wanted, np.ndarray | Tensor):
         return (
             None
-            if same(wanted, got)
+            if same(wanted, got, case.exact)
             else f"{name} is {value_text(got)}, but should be {value_text(wanted)}"[:300]
         )
-    wrong = ~close(wanted, got)
+    wrong = ~close(wanted, got, case.exact)
     if not wrong.any():
         return None
-    if not numbers_shown:
+    if not case.visible:
         return f"{name} is wrong {in_places(wrong)}"
     place = np.unravel_index(np.argmax(wrong), wrong.shape)
     spot = f"{name.removeprefix('the ')}[{', '.join(map(str, place))}]" if place else name

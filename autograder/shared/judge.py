@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.shared.findings import find, is_stub
+from autograder.shared.findings import find, is_stub, parts_that_are_right, wrong_numbers
+from autograder.shared.resemblance import resemblances
+from autograder.shared.substance import in_the_form_of
 from autograder.shared.tolerances import TOLERANCES, same
 from autograder.shared.wire import Tensor, dtype_name, encode, numbers, printable
 from autograder.shared.wording import call_of
@@ -32,6 +34,7 @@ class Verdict:
         weight: the case's share of the points, relative to its neighbours.
         message: what was tried, what was seen, where to look; empty where it passed.
         misconception: index of the misconception that the observation looks like, or None.
+        earned: the part of its weight that it earns, from 0 to 1.
     """
 
     title: str
@@ -39,6 +42,7 @@ class Verdict:
     weight: int
     message: str = ""
     misconception: int | None = None
+    earned: float = 0.0
 
 
 def judge(exercise, observations, suspects=()):
@@ -55,7 +59,7 @@ def judge(exercise, observations, suspects=()):
         list[Verdict]: one for each case.
     """
     pairs = [
-        (case, tidy(compared(case.inputs, seen)))
+        (case, fitted(case, compared(case.inputs, seen)))
         for case, seen in zip(exercise.cases, observations, strict=True)
     ]
     findings = [find(exercise, case, seen) for case, seen in pairs]
@@ -64,17 +68,41 @@ def judge(exercise, observations, suspects=()):
         for found, (case, _) in zip(findings, pairs, strict=True)
     )
     lookalikes = look_alike(exercise, pairs, findings)
+    relations = related(exercise, pairs, findings)
     verdicts = []
-    for (case, seen), found, lookalike in zip(pairs, findings, lookalikes, strict=True):
+    for (case, seen), found, lookalike, relation in zip(
+        pairs, findings, lookalikes, relations, strict=True
+    ):
         if found is None and not answers:
             found = "this counts once the function also returns a right answer elsewhere"
         if found is None:
-            verdicts.append(Verdict(case.title, True, case.weight))
+            verdicts.append(Verdict(case.title, True, case.weight, earned=1.0))
             continue
+        if lookalike is None and relation:
+            found = f"{found}; {relation}"
+        right = parts_that_are_right(exercise, case, seen)
+        if right:
+            found = f"{found}; {' and '.join(right)}, on the other hand, is right and counts"
+        earned = len(right) / max(1, len(exercise.returns))
         hint = hint_for(exercise, lookalike, suspects)
         message = f"{sentence_about(exercise, case, seen, found)}{hint}"
-        verdicts.append(Verdict(case.title, False, case.weight, message, lookalike))
+        verdicts.append(Verdict(case.title, False, case.weight, message, lookalike, earned))
     return verdicts
+
+
+def related(exercise, pairs, findings):
+    """Say for each case how its wrong numbers are related to the right ones; "" where there is
+    nothing to say.
+    """
+    clauses = [""] * len(pairs)
+    compared = {
+        index: (case.inputs.get("forward", case.inputs), wrong)
+        for index, (case, seen) in enumerate(pairs)
+        if findings[index] and (wrong := wrong_numbers(exercise, case, seen))
+    }
+    for index, clause in zip(compared, resemblances(list(compared.values())), strict=True):
+        clauses[index] = clause
+    return clauses
 
 
 def sentence_about(exercise, case, seen, found):
@@ -122,6 +150,12 @@ def compared(inputs, seen):
 def equal(one, other):
     """Return whether two plain values are the same to the bit."""
     return encode(one) == encode(other)
+
+
+def fitted(case, seen):
+    """Tidy an observation, and bring it into the form that is wanted unless the form counts."""
+    seen = tidy(seen)
+    return seen if case.exact else in_the_form_of(case.expected, seen)
 
 
 def tidy(seen):
@@ -183,7 +217,7 @@ def has_substance(value):
 
 def share(verdicts):
     """Return the part of the points that the verdicts are worth, from 0 to 1."""
-    return sum(verdict.weight for verdict in verdicts if verdict.passed) / sum(
+    return sum(verdict.weight * verdict.earned for verdict in verdicts) / sum(
         verdict.weight for verdict in verdicts
     )
 
@@ -225,9 +259,9 @@ def where_it_agrees(exercise, pairs, failed, misconception):
     agrees, others = [], 0
     for done, index in enumerate(failed, 1):
         case, seen = pairs[index]
-        other = tidy(case.lookalike(misconception))
+        other = fitted(case, case.lookalike(misconception))
         if find(exercise, case, other) is not None:
-            if same_observation(other, seen):
+            if same_observation(other, seen, case.exact):
                 agrees.append(index)
             else:
                 others += 1
@@ -238,17 +272,17 @@ def where_it_agrees(exercise, pairs, failed, misconception):
 
 def fails_in(exercise, case, misconception):
     """Return whether a misconception fails in a case."""
-    return find(exercise, case, tidy(case.lookalike(misconception))) is not None
+    return find(exercise, case, fitted(case, case.lookalike(misconception))) is not None
 
 
-def same_observation(one, other):
+def same_observation(one, other, exact):
     """Return whether two observations are equal up to rounding.
 
     Exceptions are alike if their types are, and either their messages too or both were raised on
     purpose, in words of one's own.
     """
     if "raised" not in one or "raised" not in other:
-        return same(one, other)
+        return same(one, other, exact)
     ours, theirs = one["raised"], other["raised"]
     return ours["type"] == theirs["type"] and (
         ours["message"] == theirs["message"] or (ours["deliberate"] and theirs["deliberate"])

@@ -8,7 +8,7 @@ shapes have been found right.
 
 import numpy as np
 
-from autograder.shared.tolerances import TOLERANCES
+from autograder.shared.tolerances import FLOAT32_STEPS, TOLERANCES
 from autograder.shared.wire import dtype_name, numbers
 
 
@@ -161,8 +161,8 @@ def standardised(inputs, results, of="the result"):
 
 
 def relative(value):
-    """Return how far numbers of this dtype may lie from right ones, as a part of them."""
-    return TOLERANCES[dtype_name(value)][0]
+    """Return how far numbers of this dtype may lie from obeying a law, as a part of them."""
+    return max(TOLERANCES[dtype_name(value)][0], FLOAT32_STEPS)
 
 
 def apart(one, other):

@@ -16,6 +16,7 @@ class PreparedCase:
     Args:
         inputs: the arguments by name, as plain values.
         expected: what the probe observes of the reference.
+        exact: whether its form counts, too: dtype, all axes, float64's precision.
         lookalike: called with a misconception's index, gives what the probe observes of it.
     """
 
@@ -27,6 +28,7 @@ class PreparedCase:
     properties: tuple
     visible: bool
     weight: int
+    exact: bool = False
 
     @cached_property
     def question(self):

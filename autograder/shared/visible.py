@@ -60,4 +60,5 @@ def case_from_json(case):
         properties=tuple((law, arguments) for law, arguments in case["properties"]),
         visible=True,
         weight=case["weight"],
+        exact=case.get("exact", False),
     )

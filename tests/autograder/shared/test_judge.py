@@ -58,13 +58,16 @@ def leaving(scores, axis=-1):
         ),
         (lambda scores, axis=-1: scores[:-1], "the result has shape (2,), but should have (3,)."),
         (
-            lambda scores, axis=-1: scores.astype(np.float32),
+            lambda scores, axis=-1: softmax(scores, axis).astype(np.float32),
             "the result has dtype float32, but should have float64.",
         ),
         (lambda scores, axis=-1: scores * np.nan, "the result is nan in 3 of 3 places."),
         (lambda scores, axis=-1: scores + np.inf, "the result is infinite in 3 of 3 places."),
         (lambda scores, axis=-1: scores * 0 + 1 / 3, "but should be"),
-        (lambda scores, axis=-1: 2 * softmax(scores, axis), "result[:] sums to 2."),
+        (
+            lambda scores, axis=-1: 2 * softmax(scores, axis),
+            "result[:] sums to 2; every number is 2 times what it should be.",
+        ),
         (
             with_two_arguments_more,
             (

@@ -1,0 +1,35 @@
+"""An answer in another form is judged by what it says."""
+
+import numpy as np
+import pytest
+
+from autograder.shared.substance import like
+from autograder.shared.wire import Tensor
+
+MASK = Tensor(np.array([[[[True, False], [True, True]]]]), "bool")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "form"),
+    [
+        (np.eye(2), np.eye(2, dtype=np.int64), np.eye(2)),
+        (np.eye(2), np.eye(2, dtype=bool), np.eye(2)),
+        (np.array([3, 4]), np.array([3.0, 4.0]), np.array([3, 4])),
+        (np.array([3, 4]), np.array([3.0, 4.5]), np.array([3.0, 4.5])),
+        (np.eye(2, dtype=np.float32), np.eye(2), np.eye(2)),
+        (np.eye(2), np.eye(2, dtype=complex), np.eye(2, dtype=complex)),
+        (np.eye(2), [1.0], [1.0]),
+    ],
+)
+def test_the_dtype_is_the_wanted_one_where_nothing_is_lost(wanted, got, form):
+    brought = like(wanted, got)
+    assert getattr(brought, "dtype", None) == getattr(form, "dtype", None)
+    assert np.array_equal(brought, form)
+
+
+def test_a_mask_that_broadcasts_is_the_mask():
+    brought = like(MASK, Tensor(np.array([[1, 0], [1, 1]]), "int64"))
+    assert brought.dtype == "bool"
+    assert np.array_equal(brought.values, MASK.values)
+    other = Tensor(np.ones((3, 3), dtype=bool), "bool")
+    assert like(MASK, other).values.shape == (3, 3)
