@@ -139,8 +139,9 @@ def wrong_numbers(exercise, case, seen):
         return []
     pairs = [
         (numbers_of(wanted), numbers_of(got))
-        for _, wanted, got in all_leaves(exercise, case, seen)[0]
-        if not same(wanted, got, case.exact) and not find_in_dtype("", wanted, got)
+        for name, wanted, got in all_leaves(exercise, case, seen)[0]
+        if not same(wanted, got, case.exact)
+        and not (find_in_type(name, wanted, got) or find_in_dtype(name, wanted, got))
     ]
     return [pair for pair in pairs if not any(each is None for each in pair)]
 
