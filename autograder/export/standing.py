@@ -86,11 +86,15 @@ def standing_of(stem, exercise, notebook, collectable):
     if failed:
         message = " ".join(failed[0]["message"].split())
         why = f"yours fails “{failed[0]['title']}”: {message}"
-        blamed = suspects_of(exercise, source, record)
+        blamed = suspects_of(exercise, source, record["cells"])
         if blamed and collectable:
             beside = f"yours passes beside another {' and '.join(blamed)} than yours"
             return Standing(stem, exercise, True, beside, doubt=why)
         return Standing(stem, exercise, False, why)
+    followed = sorted({name for cell in cells for name in cell.get("followed", ())})
+    if followed and collectable:
+        beside = f"yours passes beside another {' and '.join(followed)} than yours"
+        return Standing(stem, exercise, True, beside)
     if not collectable:
         why = "yours passes, but your notebook takes it from elsewhere"
         return Standing(stem, exercise, False, why)

@@ -24,6 +24,7 @@ from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
 from autograder.course import PRIVATE, ROOT, chapters, source_of
+from autograder.grading.follow_through import better, carried_errors, sources_without
 from autograder.grading.places import seed_of
 from autograder.shared.judge import judge, share
 from autograder.shared.probes.stand_ins import modules_for
@@ -77,17 +78,26 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
     else:
         around = boundary(stem, unsandboxed)
         record["sandbox"], record["missing"] = around.name, list(around.missing)
+        questions = questions_of(stem, bytes.fromhex(record["seed"]))
         with LearnerKernel(around, limits.submission) as kernel:
-            run_cells(notebook, stem, kernel, limits, record)
+            outcomes = run_cells(notebook, questions, kernel, limits)
+        left = limits.submission - (time.monotonic() - started)
+        outcomes = ask_again(notebook, stem, around, questions, outcomes, limits, left)
+        for cell, outcome in zip(graded_cells(notebook), outcomes, strict=True):
+            write_outcome(cell, record, outcome)
     record["seconds"] = round(time.monotonic() - started, 2)
     notebook.metadata["autograder"] = nbformat.from_dict(record)
 
 
-def run_cells(notebook, stem, kernel, limits, record):
-    """Run the notebook from top to bottom, grading each check where it stands."""
-    questions = questions_of(stem, bytes.fromhex(record["seed"]))
+def run_cells(notebook, questions, kernel, limits):
+    """Run the notebook from top to bottom, and ask the questions of each graded cell where it is.
+
+    Returns:
+        list of the graded cells' outcomes.
+    """
     sources = solutions_in(notebook)
     stopped = {}  # exercise -> why the cell that should define it stopped
+    outcomes = []
     for name in slow_modules(notebook, questions):
         kernel.run(f"__import__({name!r});", limits.submission)  # no cell of the learner's
     for cell in notebook.cells:
@@ -103,8 +113,38 @@ def run_cells(notebook, stem, kernel, limits, record):
         kind, name = nbgrader["grade_id"].split("_", 1)
         prepared = questions[kind, name]
         observations = ask_all(kernel, prepared, limits, stopped.get(name))
-        verdicts = judge(prepared, observations, suspects_of(name, sources.get(name, ""), record))
-        write_outcome(cell, record, outcome_of(cell, name, verdicts, prepared.beliefs))
+        suspects = suspects_of(name, sources.get(name, ""), outcomes)
+        verdicts = judge(prepared, observations, suspects)
+        outcomes.append(outcome_of(cell, name, verdicts, prepared.beliefs))
+    return outcomes
+
+
+def ask_again(notebook, stem, around, questions, outcomes, limits, seconds):
+    """Ask again what may fail only because it calls an exercise that fails; see
+    `autograder.grading.follow_through`.
+
+    Args:
+        outcomes: of the notebook's graded cells.
+        seconds: that the submission has left.
+
+    Returns:
+        list of the outcomes that count.
+    """
+    for broken, exercises in carried_errors(stem, solutions_in(notebook), outcomes).items():
+        with LearnerKernel(around, seconds) as kernel:
+            for name in slow_modules(notebook, questions):
+                kernel.run(f"__import__({name!r});", limits.submission)
+            for source in sources_without(stem, notebook, broken):
+                kernel.run(source, limits.cell)
+            for place, cell in enumerate(graded_cells(notebook)):
+                kind, name = cell.metadata.nbgrader["grade_id"].split("_", 1)
+                if name in exercises:
+                    prepared = questions[kind, name]
+                    verdicts = judge(prepared, ask_all(kernel, prepared, limits, None))
+                    after = outcome_of(cell, name, verdicts, prepared.beliefs)
+                    outcomes[place] = better(outcomes[place], after, broken)
+            seconds = kernel.remaining()
+    return outcomes
 
 
 def slow_modules(notebook, questions):
@@ -121,13 +161,11 @@ def slow_modules(notebook, questions):
     return ["torch", *names] if mentioned or names else []
 
 
-def suspects_of(exercise, source, record):
+def suspects_of(exercise, source, outcomes):
     """Return the other exercises that lost points further up in the notebook and that an exercise's
     source calls.
     """
-    failed = {cell["exercise"] for cell in record["cells"] if cell["score"] < cell["points"]} - {
-        exercise
-    }
+    failed = {each["exercise"] for each in outcomes if each["score"] < each["points"]} - {exercise}
     return sorted(name for name in failed if re.search(rf"\b{name}\(", source))
 
 
@@ -239,6 +277,8 @@ def write_outcome(cell, record, outcome):
         lines.append(f"{'✓' if case['passed'] else '✗'} {case['title']}")
         if not case["passed"]:
             lines.append(f"    {case['message']}")
+    if outcome.get("followed"):
+        lines.append(followed(outcome["followed"]))
     score = {
         "data": {"text/plain": f"{outcome['score']:g}"},
         "execution_count": None,
@@ -249,6 +289,16 @@ def write_outcome(cell, record, outcome):
         nbformat.from_dict({"output_type": "execute_result", **score}),
     ]
     record["cells"].append(outcome)
+
+
+def followed(broken):
+    """Say why an exercise earned more than its answer did on its own."""
+    one = len(broken) == 1
+    return (
+        f"This was asked again with the course's own {' and '.join(broken)}, because yours"
+        f" {'fails checks of its own' if one else 'fail checks of their own'}: a mistake there is"
+        " charged once, and not a second time here."
+    )
 
 
 def stream(text):

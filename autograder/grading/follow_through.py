@@ -1,0 +1,85 @@
+"""An error carried forward is charged once.
+
+Where an exercise calls another one of its notebook, and that one fails, the exercise is asked again
+in a fresh process in which the course's own answer takes the broken one's place, and it keeps what
+it earns there. The broken exercise's own verdict never comes from such a process. It is offered
+only to an exercise that was attempted, and only for exercises that the reference calls itself, so
+that nobody earns anything by calling what somebody else has written. The course's answer is run as
+a cell of the learner's notebook: there is no module and no namespace of ours beside it.
+"""
+
+import ast
+from functools import cache
+
+from autograder.authoring.release import solution_sources
+from autograder.authoring.released import stubs
+
+
+def carried_errors(stem, sources, outcomes):
+    """Return which exercises are to be asked again, and without which of the learner's answers.
+
+    Args:
+        sources: of the learner's solution cells, by exercise.
+        outcomes: of all graded cells, as `autograder.grading.grade.outcome_of` makes them.
+
+    Returns:
+        dict[tuple[str, ...], list[str]]: exercises by the broken ones that they call.
+    """
+    failing = {each["exercise"] for each in outcomes if each["score"] < each["points"]}
+    again = {}
+    for exercise in sorted(failing):
+        source = sources.get(exercise, "")
+        broken = calls_in(stem)[exercise] & failing & names_in(source)
+        if broken and source.strip() != stubs(stem)[exercise].strip():
+            again.setdefault(tuple(sorted(closure(stem, broken) & failing)), []).append(exercise)
+    return again
+
+
+def sources_without(stem, notebook, broken):
+    """Yield the sources of a notebook's code cells that are not graded, with the course's own for
+    the broken exercises.
+    """
+    for cell in notebook.cells:
+        about = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and not about.get("grade"):
+            exercise = about.get("grade_id")
+            yield solution_sources(stem)[exercise] if exercise in broken else cell.source
+
+
+def better(before, after, broken):
+    """Return the outcome of a graded cell that earns more; that of the second asking says why.
+
+    A case that failed before keeps its words: what the second process says may come from code that
+    was not the learner's.
+    """
+    if after["score"] <= before["score"]:
+        return before
+    cases = [
+        new if new["passed"] or old["passed"] else {**new, "message": old["message"]}
+        for old, new in zip(before["cases"], after["cases"], strict=True)
+    ]
+    return {**after, "cases": cases, "followed": list(broken)}
+
+
+@cache
+def calls_in(stem):
+    """Return the exercises of its chapter that each reference calls itself, by exercise."""
+    sources = solution_sources(stem)
+    return {name: names_in(source) & (sources.keys() - {name}) for name, source in sources.items()}
+
+
+def closure(stem, names):
+    """Return exercises with all those of their chapter that they rest on."""
+    found = set()
+    while names:
+        found |= names
+        names = set().union(*(calls_in(stem)[name] for name in names)) - found
+    return found
+
+
+def names_in(source):
+    """Return the names that a cell's code mentions; none, if it cannot be read."""
+    try:
+        return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()

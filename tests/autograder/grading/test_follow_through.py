@@ -1,0 +1,81 @@
+"""An error carried forward is charged once, and nobody earns anything by it for work not done."""
+
+import nbformat
+import pytest
+
+from autograder.grading.follow_through import calls_in, carried_errors
+from autograder.grading.grade import grade_notebook
+from autograder.grading.submission import rebuild, submission_of
+from autograder.reporting.record import outcomes_of
+from tests.conftest import solved_notebook
+
+VIEW_ALONE = """def split_heads(x, num_heads):
+    batch, seq_len, d_model = x.shape
+    if d_model % num_heads:
+        raise ValueError("num_heads must divide d_model")
+    return x.reshape(batch, num_heads, seq_len, d_model // num_heads)
+"""
+STUB = """def split_heads(x, num_heads):
+    raise NotImplementedError
+"""
+FROM_ITS_NAMESPACE = """class MultiHeadAttention:
+    def __new__(cls, *arguments):
+        found = split_heads.__globals__["MultiHeadAttention"]
+        return object.__new__(cls) if found is cls else found(*arguments)
+"""
+BY_AN_UNWRITTEN_EXERCISE = """def softmax(scores, axis=-1):
+    rows = np.moveaxis(scores, axis, -1)
+    size = rows.shape[-1]
+    _, weights = scaled_dot_product_attention(rows[..., None, :], np.eye(size) * size**0.5, np.eye(size))
+    return np.moveaxis(weights[..., 0, :], -1, axis)
+"""
+
+
+def graded(stem, changes):
+    """Return the outcome of each exercise of a chapter that is right but for some."""
+    own = solved_notebook(stem, changes)
+    notebook = rebuild(stem, submission_of(f"{stem}.ipynb", nbformat.writes(own).encode()))
+    grade_notebook(notebook, stem, "ada", seed=b"any")
+    return outcomes_of(notebook.metadata["autograder"]), notebook
+
+
+def test_a_wrong_split_costs_attention_nothing_and_itself_what_it_costs(sandbox):
+    outcomes, notebook = graded("ch05_multi_head", {"split_heads": VIEW_ALONE})
+    assert outcomes["MultiHeadAttention"].score == outcomes["MultiHeadAttention"].points
+    assert outcomes["split_heads"].score < outcomes["split_heads"].points / 2
+    texts = [
+        output["text"]
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if "text" in output
+    ]
+    assert sum("asked again with the course's own split_heads" in text for text in texts) == 2
+
+
+@pytest.mark.parametrize(
+    "attention", [FROM_ITS_NAMESPACE, None], ids=["from a namespace", "a stub"]
+)
+def test_nothing_is_earned_through_a_part_of_the_course(sandbox, attention):
+    outcomes, _ = graded("ch05_multi_head", {"split_heads": STUB, "MultiHeadAttention": attention})
+    assert outcomes["MultiHeadAttention"].score == outcomes["split_heads"].score == 0
+
+
+def test_an_unwritten_exercise_is_nobodys_answer(sandbox):
+    changes = {"softmax": BY_AN_UNWRITTEN_EXERCISE, "scaled_dot_product_attention": None}
+    outcomes, _ = graded("ch04_attention", changes)
+    assert outcomes["softmax"].score == outcomes["scaled_dot_product_attention"].score == 0
+
+
+def test_only_what_the_reference_calls_is_replaced():
+    assert calls_in("ch05_multi_head")["MultiHeadAttention"] == {"split_heads", "merge_heads"}
+    assert calls_in("ch04_attention")["softmax"] == set()
+    failing = [
+        {"exercise": name, "score": 0, "points": 1}
+        for name in ("split_heads", "MultiHeadAttention")
+    ]
+    calling = {"MultiHeadAttention": "split_heads(x, 2)", "split_heads": "1"}
+    assert carried_errors("ch05_multi_head", calling, failing) == {
+        ("split_heads",): ["MultiHeadAttention"]
+    }
+    assert not carried_errors("ch05_multi_head", {**calling, "MultiHeadAttention": "1"}, failing)
+    assert not carried_errors("ch05_multi_head", calling, failing[1:])
