@@ -272,11 +272,13 @@ def refused(cell, problem):
 
 def write_outcome(cell, record, outcome):
     """Put verdicts and score into a graded cell as nbgrader reads them, and into the record."""
-    lines = []
+    lines, told = [], {}
     for case in outcome["cases"]:
         lines.append(f"{'✓' if case['passed'] else '✗'} {case['title']}")
-        if not case["passed"]:
-            lines.append(f"    {case['message']}")
+        if not case["passed"]:  # what several cases have in common is said with the first
+            first = told.setdefault(case["misconception"] or case["message"], case["title"])
+            said = case["message"] if first == case["title"] else f"the same as in “{first}”"
+            lines.append(f"    {said}")
     if outcome.get("followed"):
         lines.append(followed(outcome["followed"]))
     score = {
