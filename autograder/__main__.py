@@ -1,5 +1,5 @@
 """The course's commands: `python -m autograder release | work | grade-work | export | grade | new |
-check | page | bench | demo`.
+check | proportions | page | bench | demo`.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main(arguments=None):
 
 
 def add_authoring(commands):
-    """Add the options of `new` and `check`."""
+    """Add the options of `new`, `check` and `proportions`."""
     new = commands.add_parser(
         "new", help="begin an exercise: its stub, its checks, its line in the book"
     )
@@ -74,6 +74,9 @@ def add_authoring(commands):
         "--attack", metavar="NAME", help="a file of tests/attacks, without its ending"
     )
     what.add_argument("--page", metavar="PAGE", help="ch07, ch07_layers or glossary")
+    commands.add_parser(
+        "proportions", help="what share of its points each known wrong answer keeps"
+    ).add_argument("chapter", help="ch06 or ch06_masking")
 
 
 def add_export(commands):
@@ -197,6 +200,11 @@ def run(options):
             if options.exercise:
                 return check_exercise(options.exercise)
             return check_attack(options.attack) if options.attack else check_page(options.page)
+        case "proportions":
+            from autograder.tools.new_exercise import chapter_named
+            from autograder.tools.proportions import print_proportions
+
+            print_proportions(chapter_named(options.chapter))
         case "page":
             from autograder.tools.page import build_page
 

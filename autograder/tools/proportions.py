@@ -1,0 +1,38 @@
+"""What share of an exercise's points each known wrong answer keeps, for those who weigh its cases.
+
+One that is wrong everywhere should keep little, and one that slips at the edge should keep much:
+whoever reads the list sees which ones are out of proportion.
+"""
+
+from autograder.authoring.loading import load_exercises
+from autograder.shared.judge import judge, share
+
+SEEDS = (b"one", b"two", b"three")
+
+
+def proportions(stem):
+    """Return the shares that a chapter's known wrong answers keep.
+
+    Returns:
+        dict: (share, belief) pairs by exercise, from the smallest share to the largest; a share is
+            from 0 to 1, the mean over three seeds.
+    """
+    return {name: sorted(shares_of(each)) for name, each in load_exercises(stem).items()}
+
+
+def shares_of(exercise):
+    """Yield the (share, belief) of each wrong answer of an exercise."""
+    asked = [exercise.prepare(seed, visible) for seed in SEEDS for visible in (True, False)]
+    for index, wrong in enumerate(exercise.misconceptions):
+        kept = [
+            share(judge(each, [case.lookalike(index) for case in each.cases])) for each in asked
+        ]
+        yield sum(kept) / len(kept), wrong.belief
+
+
+def print_proportions(stem):
+    """Print the shares, an exercise after the other."""
+    for name, shares in proportions(stem).items():
+        print(f"{name}: the share of points that each known wrong answer keeps")
+        for kept, belief in shares:
+            print(f"  {kept:5.0%}  {belief}")
