@@ -19,7 +19,7 @@ from autograder.authoring.obeyed import laws_obeyed
 from autograder.shared.judge import compared
 from autograder.shared.prepared import PreparedCase, PreparedExercise
 from autograder.shared.probes import PROBES, observe, returned
-from autograder.shared.wire import Tensor, copied, dtype_name, encode, plain
+from autograder.shared.wire import Tensor, copied, dtype_name, encode, numbers, plain
 
 PUBLIC_SEED = b"the visible cases"
 PRECISION = "dtype, shape and precision are as they should be"
@@ -113,14 +113,17 @@ class Exercise:
     @cached_property
     def case_of_form(self):
         """The one case in which the form of the result counts, after the others: dtype, axes of
-        length 1, precision. It asks what the first case with an array or a number asks, with other
-        numbers; an exercise with other results has none.
+        length 1, precision. It asks what the first case asks in which all that shows, with other
+        numbers; an exercise without arrays and numbers has none.
         """
+        found = ()
         for case in self.cases:
-            result = self._prepared(case, PUBLIC_SEED).expected.get("result")
-            if form := form_of(result):
-                return (replace(case, title=form, visible=True, weight=1, exact=True),)
-        return ()
+            form = form_of(self._prepared(case, PUBLIC_SEED).expected.get("result"))
+            if (form and not found) or form == PRECISION:
+                found = (replace(case, title=form, visible=True, weight=1, exact=True),)
+            if form == PRECISION:
+                break
+        return found
 
     @cached_property
     def _shown(self):
@@ -222,9 +225,11 @@ def form_of(result):
         case tuple() if result:
             return max(map(form_of, result), key=len)
         case float():
-            return PRECISION
+            return PRECISION if np.float32(result) != result else DTYPE
         case np.ndarray() | Tensor():
-            return PRECISION if dtype_name(result) == "float64" else DTYPE
+            values = numbers(result)
+            wide = dtype_name(result) == "float64" and np.isfinite(values).all()
+            return PRECISION if wide and (values.astype(np.float32) != values).any() else DTYPE
         case _:
             return ""
 

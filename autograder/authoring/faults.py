@@ -48,11 +48,13 @@ def misplaced(exercise, preparations):
     """Find cases whose inputs are not what a signature begins with, in its order: probes hand them
     over by position.
     """
+    declared = {case.title for case in exercise.cases}
     return list(
         dict.fromkeys(
             f"{case.title!r} gives {given}; the signature begins {takes}"
             for prepared in preparations
             for case in prepared.cases
+            if case.title in declared
             for given, takes in names_given(exercise.reference, case.inputs)
             if given != takes
         )

@@ -37,7 +37,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
 # What asks and judges, whatever the chapter is.
 DECIDING = ("autograder/shared", "autograder/authoring", "autograder/boundary")
-DECIDING_HERE = ("grade.py", "submission.py")
+DECIDING_HERE = ("follow_through.py", "grade.py", "submission.py")
 QUESTIONS = ("autograder.checks", "solutions")  # what asks a question, and what answers it rightly
 LIBRARIES = ("numpy", "torch")
 

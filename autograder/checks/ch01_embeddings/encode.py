@@ -91,7 +91,7 @@ shown(
     "a comma belongs to the word that it touches",
     sentence("$a $b", lambda rng, words: ", ".join(shuffled(rng, words))),
 )
-shown("an empty sentence has no ids, and they are int64", sentence(""))
+shown("an empty sentence has no ids, and they are int64", sentence(""), exact=True)
 shown("the vocabulary stays as it was", ONE_UNKNOWN, probe=arguments_after)
 hidden("a longer sentence", LONGER, weight=2)
 hidden("a sentence of unknown words alone", sentence("$f $g $f", known=5))

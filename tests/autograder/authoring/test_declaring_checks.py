@@ -86,7 +86,9 @@ def test_a_law_holds_where_the_reference_obeys_it(checks):
     checks.shown("none here", scores=normal(4), laws=())
     checks.shown("its own", scores=normal(3, 1), laws=(partial(exactly_one, of="the result"),))
     checks.shown("nothing returned to ask", probe=arguments_after, scores=normal(3))
-    laws = [case.properties for case in checks.exercise.prepare(b"any").cases]
+    *own, of_form = checks.exercise.prepare(b"any").cases
+    laws = [case.properties for case in own]
+    assert of_form.properties == laws[0]
     assert laws == [(("sums_to_one", {}),), (), (("exactly_one", {"of": "the result"}),), ()]
 
 
@@ -198,11 +200,12 @@ def test_usual_wrong_answers_lose_points(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "probe"), [("through float32", returned), ("into an argument", arguments_after)]
+    ("name", "probe", "exact"),
+    [("through float32", returned, True), ("into an argument", arguments_after, False)],
 )
-def test_usual_wrong_answers_lose_points_where_that_alone_is_asked(name, probe):
+def test_usual_wrong_answers_lose_points_where_that_alone_is_asked(name, probe, exact):
     softmax = Checks(reference.softmax)
-    softmax.shown("all of it", scores=normal(2, 3), probe=probe)
+    softmax.shown("all of it", scores=normal(2, 3), probe=probe, exact=exact)
     softmax.usual(name)
     wrong = softmax.exercise.misconceptions[0]
     verdicts = judged(softmax.exercise.prepare(b"any"), wrong.implementation)

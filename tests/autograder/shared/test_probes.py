@@ -120,7 +120,7 @@ def sums_over_positions(self, x):
         (OfAnotherShape, "scales", "Scale has weight of shape (4, 1), but it should have (4,)."),
         (scale_with(lambda self: 0), "scales", "Scale has a method forward that takes (), and is called with (x)"),
         (scale_with(lambda self, x: x.numpy()), "scales", "the result is a float64 array of shape (2, 3, 4), but should be a torch tensor"),
-        (scale_with(lambda self, x: (x * self.weight).float()), "scales", "the result has dtype float32, but should have float64."),
+        (scale_with(lambda self, x: (x * self.weight).float()), "dtype, shape and precision are as they should be", "the result has dtype float32, but should have float64."),
         (scale_with(lambda self, x: (x * self.weight).float()), "bfloat16", "has dtype float32, but should have bfloat16."),
         (scale_with(lambda self, x: (x * self.weight).flatten(1)), "scales", "has shape (2, 12), but should have (2, 3, 4)."),
         (scale_with(lambda self, x: x + self.weight), "scales", "result[0, 0, 0] is"),
