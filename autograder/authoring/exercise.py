@@ -108,7 +108,7 @@ class Exercise:
         hints = tuple(misconception.hint for misconception in self.misconceptions)
         beliefs = tuple(misconception.belief for misconception in self.misconceptions)
         cases = tuple(self._prepared(case, seed) for case in wanted)
-        return PreparedExercise(self.name, self.returns, hints, cases, beliefs)
+        return PreparedExercise(self.name, self.returns, hints, cases, beliefs, self.shortcuts)
 
     @cached_property
     def case_of_form(self):

@@ -58,7 +58,7 @@ def better(before, after, broken):
         new if new["passed"] or old["passed"] else {**new, "message": old["message"]}
         for old, new in zip(before["cases"], after["cases"], strict=True)
     ]
-    return {**after, "cases": cases, "followed": list(broken)}
+    return {**before, **after, "cases": cases, "followed": list(broken)}
 
 
 @cache

@@ -27,6 +27,7 @@ from autograder.course import PRIVATE, ROOT, chapters, source_of
 from autograder.grading.follow_through import better, carried_errors, sources_without
 from autograder.grading.places import seed_of
 from autograder.shared.judge import judge, share
+from autograder.shared.probes.library_code import LONGEST_NAME, MOST_NAMES
 from autograder.shared.probes.stand_ins import modules_for
 from autograder.shared.wire import printable
 
@@ -115,7 +116,10 @@ def run_cells(notebook, questions, kernel, limits):
         observations = ask_all(kernel, prepared, limits, stopped.get(name))
         suspects = suspects_of(name, sources.get(name, ""), outcomes)
         verdicts = judge(prepared, observations, suspects)
-        outcomes.append(outcome_of(cell, name, verdicts, prepared.beliefs))
+        outcome = outcome_of(cell, name, verdicts, prepared.beliefs)
+        if used := library_code(observations, prepared.shortcuts):
+            outcome["used"] = used
+        outcomes.append(outcome)
     return outcomes
 
 
@@ -244,6 +248,21 @@ def outcome_of(cell, exercise, verdicts, beliefs):
             for verdict in verdicts
         ],
     }
+
+
+def library_code(observations, shortcuts):
+    """Return the names of the library functions that do what an exercise asks to write, and that
+    its answer has run.
+    """
+    told = [each.get("used") for each in observations]
+    names = {
+        printable(name)[:LONGEST_NAME]
+        for names in told
+        if isinstance(names, list)
+        for name in names[:MOST_NAMES]
+        if isinstance(name, str) and not set(name.split(".")).isdisjoint(shortcuts)
+    }
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 def belief_of(verdict, beliefs):

@@ -8,7 +8,7 @@ import re
 
 from autograder.authoring.released import is_added, is_solution
 from autograder.reporting.code import facts_of
-from autograder.reporting.reader import Flag, flags_of_code
+from autograder.reporting.reader import Flag, flags_of_code, shown
 from autograder.shared.wire import unmasked
 
 # kind -> (its heading, what it means and what it does not)
@@ -111,10 +111,13 @@ def flags_of_record(record):
         found.append(Flag("unsandboxed", "ran without a sandbox"))
     stopped = {}
     for cell in record["cells"]:
+        if used := cell.get("used"):
+            found.append(Flag("library", shown(f"runs {used[0]}"), cell["exercise"]))
         for case in cell["cases"]:
             if not case["passed"] and (match := STOPPED.search(case["message"])):
                 stopped.setdefault(cell["exercise"], match[0])
-    return found + [Flag("stopped", what, exercise) for exercise, what in stopped.items()]
+    found += [Flag("stopped", what, exercise) for exercise, what in stopped.items()]
+    return list(dict.fromkeys(found))
 
 
 def flags_of_stopped_cells(notebook):

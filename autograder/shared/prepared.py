@@ -39,7 +39,8 @@ class PreparedCase:
 @dataclass(frozen=True)
 class PreparedExercise:
     """An exercise's cases with their numbers, and what its misconceptions are called and hint at:
-    data, without any implementation.
+    data, without any implementation. Its shortcuts are names of library functions that do what it
+    asks to write.
     """
 
     name: str
@@ -47,3 +48,4 @@ class PreparedExercise:
     hints: tuple[str, ...]
     cases: tuple[PreparedCase, ...]
     beliefs: tuple[str, ...] = ()
+    shortcuts: tuple[str, ...] = ()

@@ -34,6 +34,7 @@ from autograder.shared.probes.functions import (
     returned_for_generator,
     returned_for_views,
 )
+from autograder.shared.probes.library_code import LibraryCode, is_notebook_cell
 from autograder.shared.probes.stand_ins import table_reader, with_stand_ins
 from autograder.shared.probes.training import (
     decoded,
@@ -156,27 +157,28 @@ def raised_on_purpose(error):
     )
 
 
-def is_notebook_cell(filename):
-    return "ipykernel_" in filename or filename.startswith("<ipython-input")
-
-
 def answer(requests):
     """Answer the grader's requests one after the other, inside the learner's kernel.
 
     Args:
         requests: (id, exercise, probe, text of the inputs) of each; each observation goes back as a
             line of a display message of type `ANSWER_MIME`, with the same id. A message costs more
-            than most answers do, so those of a moment share one.
+            than most answers do, so those of a moment share one. The first observation also tells
+            which library functions were `used`.
     """
     from IPython import get_ipython
     from IPython.display import publish_display_data
 
-    ready, since = [], time.monotonic()
+    ready, since, library = [], time.monotonic(), LibraryCode()
     try:
         for each, exercise, probe, inputs in requests:
             implementation = get_ipython().user_ns.get(exercise, None)
             if implementation is None:
                 observation = {"unfit": "is not defined"}
+            elif library:
+                with library:
+                    observation = observe(probe, implementation, decode(inputs))
+                observation["used"], library = list(library.names), None
             else:
                 observation = observe(probe, implementation, decode(inputs))
             ready.append(encode({"id": each, "observation": observation}))

@@ -491,3 +491,9 @@ def test_what_thousands_have_in_common_is_said_once():
     found = flags_of_class(STEM, alike, dict.fromkeys(alike, "the same"), {})
     assert len(found) == 3000
     assert len({id(flags[0]) for flags in found.values()}) == 1
+
+
+def test_a_library_function_is_remarked_however_it_was_spelled():
+    cell = {"exercise": "softmax", "cases": [], "used": ["torch.softmax", "torch.nn.Softmax"]}
+    (flag,) = flags_of_record({"cells": [cell, cell, {"exercise": "softmax", "cases": []}]})
+    assert (flag.kind, flag.text, flag.exercise) == ("library", "runs torch.softmax", "softmax")

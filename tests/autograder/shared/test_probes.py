@@ -4,6 +4,7 @@ words.
 
 import inspect
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from autograder.authoring import draw
 from autograder.authoring.drawn import drawn, integer
 from autograder.authoring.exercise import Case, Exercise
 from autograder.authoring.loading import load_exercises
+from autograder.grading.grade import library_code
 from autograder.shared import probes
 from autograder.shared.judge import judge
 from autograder.shared.probes import (
@@ -26,6 +28,7 @@ from autograder.shared.probes import (
     observe,
     returned_for_views,
 )
+from autograder.shared.probes.library_code import LibraryCode
 from autograder.shared.wire import Opaque, Tensor, copied, decode, encode, plain
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 from tests.conftest import judged
@@ -486,3 +489,53 @@ def test_an_update_tells_what_it_should_have_left():
     assert list(noted.values())[-2:] == [0.1, False]
     assert noted["the change of generator.bias"].values.all()
     assert len(np.unique(noted[AFTERWARDS].values[0], axis=0)) == 2  # dropout is off
+
+
+NORM_INSIDE = """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.norm = attrgetter("Layer" + "Norm")(nn)(d_model, eps)
+        self.weight, self.bias = self.norm.weight, self.norm.bias
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+NORM_OF_ONES_OWN = """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+        return (x - mean) / (variance + 1e-5).sqrt() * self.weight + self.bias
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "runs_it"),
+    [
+        ('class LayerNorm(vars(nn)["Layer" + "Norm"]):\n    pass', True),
+        ('LayerNorm = vars(nn)["Layer" + "Norm"]', True),
+        (NORM_INSIDE, True),
+        (NORM_OF_ONES_OWN, False),
+        ("from solutions.ch07_layers import LayerNorm", False),
+    ],
+)
+def test_what_a_library_does_is_seen_in_the_code_that_runs(source, runs_it):
+    namespace = {"nn": nn, "torch": torch, "attrgetter": attrgetter, "__name__": "__main__"}
+    exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
+    exercise = load_exercises("ch07_layers")["LayerNorm"].prepare(b"any", visible=True)
+    case = exercise.cases[0]
+    with LibraryCode() as library:
+        observe(case.probe, namespace["LayerNorm"], decode(case.question))
+    names = library_code([{"used": list(library.names)}, {}], exercise.shortcuts)
+    assert ("torch.nn.functional.layer_norm" in names) is runs_it
+    assert bool(names) is runs_it
+
+
+def test_what_is_told_of_library_code_may_come_from_anybody():
+    told = [{"used": 3}, {"used": [3, None, "a.softmax\x1b" + "x" * 999, "softmaxed"]}, {}]
+    assert library_code(told, ("softmax",)) == []
+    assert library_code([{"used": ["torch.softmax"] * 9}], ("softmax",)) == ["torch.softmax"]
