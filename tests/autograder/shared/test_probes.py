@@ -469,7 +469,11 @@ def test_an_update_is_noted_as_what_it_changes():
     noted = told["noted"]
     assert noted["the change of generator.bias"].values.tolist() == [-0.5] * 5
     assert not noted["the change of src_embedding.weight"].values.any()
-    assert list(noted.values())[-2:] == [0.5, True]
+    assert noted["the optimizer's learning rate afterwards"] == 0.5
+    assert [noted[f"{name} afterwards"].values.tolist() for name in ("src", "tgt")] == [
+        [[4, 5]],
+        [[1, 4]],
+    ]
     assert noted["the model's `training` afterwards"] is True
     bias = small_model()["weights"]["generator.bias"].float().numpy()
     assert np.allclose(noted[AFTERWARDS].values, bias - 0.5)  # dropout leaves nothing else
@@ -486,7 +490,8 @@ def test_an_update_tells_what_it_should_have_left():
         return 1.0
 
     noted = observe("updated", careless, training_case(old_gradients=True))["noted"]
-    assert list(noted.values())[-2:] == [0.1, False]
+    assert noted["the optimizer's learning rate afterwards"] == 0.1
+    assert noted["src afterwards"].values.tolist() == [[5, 6]]
     assert noted["the change of generator.bias"].values.all()
     assert len(np.unique(noted[AFTERWARDS].values[0], axis=0)) == 2  # dropout is off
 
