@@ -60,7 +60,7 @@ class Bounds:
     """What all processes of a submission may use.
 
     Args:
-        memory: bytes of address space, for one process.
+        memory: bytes of address space, for one process, beyond what its libraries take.
         memory_in_all: bytes that all processes hold together.
         processes: at the same time, threads included.
         file: bytes in one file.

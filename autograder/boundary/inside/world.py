@@ -4,6 +4,7 @@ limits that it cannot change again.
 
 import ctypes
 import os
+import re
 import resource
 import socket
 import struct
@@ -81,11 +82,11 @@ def limit(limits):
     """Set limits that no process of this submission can raise again.
 
     Args:
-        limits: `memory` in bytes of address space for one process, `processes`, `file` in bytes,
-            `cpu` in seconds.
+        limits: `memory` in bytes of address space for one process, beyond what its libraries take,
+            `processes`, `file` in bytes, `cpu` in seconds.
     """
     wanted = {
-        resource.RLIMIT_AS: limits["memory"],
+        resource.RLIMIT_AS: mapped() + limits["memory"],
         resource.RLIMIT_NPROC: limits["processes"],
         resource.RLIMIT_FSIZE: limits["file"],
         resource.RLIMIT_CPU: limits["cpu"],
@@ -95,8 +96,26 @@ def limit(limits):
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: 1024,  # signals and timers
     }
+    if not counts_processes_by_namespace():  # the keeper counts them, too
+        del wanted[resource.RLIMIT_NPROC]
     for which, value in wanted.items():
         resource.setrlimit(which, (value, value))
+
+
+def mapped():
+    """Return the bytes of address space that this process has: PyTorch for a GPU takes more of it
+    than a submission may.
+    """
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def counts_processes_by_namespace():
+    """Return whether a limit on processes counts those of a submission alone, as it does since
+    Linux 5.14, and not those of the same user on the whole machine.
+    """
+    major, minor = re.match(r"(\d+)\.(\d+)", os.uname().release).groups()
+    return (int(major), int(minor)) >= (5, 14)
 
 
 def drop_capabilities():
