@@ -30,6 +30,7 @@ ABANDONED_SECONDS = 60  # after which a group without a process is nobody's
 ATTEMPTS = 20  # at removing one, whose last process may just be going
 MOUNTED = re.compile(r"^\S+ \S+ \S+ (\S+) (\S+) .* - (cgroup2?) \S+ (\S+)$", re.MULTILINE)
 CONTROLLERS = ("memory", "pids")
+REQUIRED = ("memory.max", "memory.limit_in_bytes")  # the other limits are not everywhere
 
 
 @dataclass(frozen=True)
@@ -83,20 +84,18 @@ class Groups:
 
     def work(self, bounds):
         """Return whether a group can be made and get a process."""
-        try:
+        with contextlib.suppress(OSError):
             group = self.make(bounds)
-        except OSError:
-            return False
-        with subprocess.Popen(["sleep", "60"]) as process:
             try:
-                group.take(process.pid)
-            except OSError:
-                return False
+                with subprocess.Popen(["sleep", "60"]) as process:
+                    try:
+                        group.take(process.pid)
+                        return True
+                    finally:
+                        process.kill()
             finally:
-                process.kill()
-                process.wait()
                 group.remove()
-        return True
+        return False
 
     def remove_abandoned(self):
         """Remove the groups of graders that were killed: one that has a process stays in any
@@ -107,9 +106,6 @@ class Groups:
                 with contextlib.suppress(OSError):
                     if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
                         path.rmdir()
-
-
-REQUIRED = ("memory.max", "memory.limit_in_bytes")
 
 
 class Group:
@@ -160,20 +156,22 @@ def groups_here(bounds):
 
 def second_version(mounted, own):
     """Return Groups beside the one of this process, because there a group that has groups below it
-    may have no process of its own; None where their controllers are not to be had.
+    may have no process of its own, unless it is the whole; None where their controllers are not to
+    be had.
 
     Args:
         mounted, own: /proc/self/mountinfo and /proc/self/cgroup.
     """
     for root, place, kind, _ in MOUNTED.findall(mounted):
         folder = folder_of(own, "", root, place) if kind == "cgroup2" else None
-        if folder is None or folder == Path(place):
+        if folder is None:
             continue
+        above = folder if folder == Path(place) else folder.parent
         with contextlib.suppress(OSError):
-            enabled = folder.parent / "cgroup.subtree_control"
+            enabled = above / "cgroup.subtree_control"
             if not set(CONTROLLERS) <= set(enabled.read_text().split()):
                 enabled.write_text("+memory +pids\n")
-            return Groups(((folder.parent, CONTROLLERS),), second=True)
+            return Groups(((above, CONTROLLERS),), second=True)
     return None
 
 

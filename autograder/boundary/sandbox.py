@@ -165,7 +165,11 @@ class Sandbox:
             raise RuntimeError(f"no kernel could be started: {problem}")
         process = Process(control, folder, connection, keeper)
         if self.groups:
-            process.enter(self.groups.make(bounds))
+            try:
+                process.enter(self.groups.make(bounds))
+            except OSError as error:
+                process.end()
+                raise RuntimeError(f"no control group could be made: {error}") from error
         return process
 
     @property

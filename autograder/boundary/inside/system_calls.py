@@ -35,8 +35,9 @@ NEW_NAMESPACES = 0x7E020000  # bits of clone's flags that make any
 ASK_PERSONALITY = 0xFFFFFFFF
 OPEN_FILE_LOCKS = 36, 37, 38  # commands of fcntl: locks that cannot be told from other people's
 # Options of prctl: death signal, dumpable, name, capabilities, slack of timers, reaper, privileges,
-# huge pages, names of memory, tracer. Among the others are tables in the kernel, and more filters.
-OPTIONS = (1, 2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 40, 41, 42, 0x53564D41, 0x59616D61)
+# huge pages, lengths of vectors, names of memory, tracer. Among the others are tables in the
+# kernel, and more filters.
+OPTIONS = (1, 2, 3, 4, 15, 16, 21, 23, 29, 30, *range(36, 43), 51, 64, 0x53564D41, 0x59616D61)
 
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.boundary.groups import first_version, groups_here, second_version
+from autograder.boundary.groups import Groups, first_version, groups_here, second_version
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import Bounds, Sandbox
 from autograder.course import ROOT
@@ -52,10 +52,18 @@ def test_the_second_version_asks_for_the_controllers_that_are_missing(tmp_path):
     assert (tmp_path / "app/cgroup.subtree_control").read_text() == "+memory +pids\n"
 
 
+def test_the_second_version_makes_groups_below_a_grader_that_is_in_none(tmp_path):
+    lay_out(tmp_path, {"cgroup.subtree_control": "memory pids\n"})
+    mounted = MOUNTED.format(root="/", place=tmp_path, kind="cgroup2", options="nsdelegate")
+    assert second_version(mounted, "0::/\n").folders == ((tmp_path, ("memory", "pids")),)
+
+
+def test_groups_without_a_bound_on_memory_are_none(tmp_path):
+    assert not Groups(((tmp_path / "gone", ("memory",)),), second=True).work(BOUNDS)
+
+
 @pytest.mark.parametrize("own", ["0::/\n", "0::/elsewhere/run\n", "4:memory:/app/run\n", ""])
-def test_there_is_no_second_version_where_the_grader_s_own_group_is_the_whole_or_unseen(
-    tmp_path, own
-):
+def test_there_is_no_second_version_where_the_grader_s_own_group_is_unseen(tmp_path, own):
     mounted = MOUNTED.format(root="/app", place=tmp_path, kind="cgroup2", options="nsdelegate")
     assert second_version(mounted, own) is None
 
