@@ -5,8 +5,9 @@ Without one, the keeper of a submission looks at what it holds ten times a secon
 `autograder.boundary.inside.memory`. It does so beside a group, too, because no group counts locks
 on files.
 
-There are two versions. The first was tried on a machine that has it. The second was tried on
-folders that look like it alone, because no machine with its memory controller was at hand.
+There are two versions. The first was tried on a machine that has it; where memory ends, it ends the
+largest process of a submission alone. The second, which ends all of them, was tried only on folders
+that look like it, because no machine with its memory controller was at hand.
 """
 
 import contextlib

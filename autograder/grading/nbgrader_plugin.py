@@ -3,13 +3,14 @@ already the careful one.
 """
 
 import glob
+from functools import cache
 from pathlib import Path
 
 from nbconvert.exporters import NotebookExporter
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float, List
+from traitlets import Bool, Float
 
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
@@ -95,8 +96,6 @@ class GradeExercises(NbGraderPreprocessor):
         False, help="Run learners' code as this user, without bubblewrap, and mark every score"
     ).tag(config=True)
 
-    said = List([], help="What the sandbox could not give, so that it is said once")
-
     def preprocess(self, nb, resources):
         about = resources["nbgrader"]
         limits = Limits(
@@ -104,9 +103,7 @@ class GradeExercises(NbGraderPreprocessor):
         )
         grade_notebook(nb, about["notebook"], about["student"], limits, self.unsandboxed)
         for sentence in nb.metadata["autograder"].get("missing", ()):
-            if sentence not in self.said:
-                self.log.warning("%s", sentence)
-                self.said.append(sentence)
+            warn_once(self.log, sentence)
         return nb, resources
 
 
@@ -135,6 +132,14 @@ class ScoresAsCsv(CsvExportPlugin):
                 penalty = submission.late_submission_penalty or 0.0
             earned = (score, penalty, max(0.0, score - penalty), assignment.max_score)
             yield [assignment.name, assignment.duedate, when, *names, *earned]
+
+
+@cache
+def warn_once(log, sentence):
+    """Log a warning, unless this process has logged it before: each submission has a preprocessor
+    of its own.
+    """
+    log.warning("%s", sentence)
 
 
 def expect_every_notebook(assignments, coursedir):

@@ -3,13 +3,15 @@
 import subprocess
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
-from autograder.boundary.groups import Groups, first_version, groups_here, second_version
+from autograder.boundary.groups import NO_GROUP, Groups, first_version, groups_here, second_version
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import Bounds, Sandbox
 from autograder.course import ROOT
+from autograder.grading.nbgrader_plugin import warn_once
 from tests.conftest import hand_in, solved_notebook
 
 STEM = "ch04_attention"
@@ -133,6 +135,13 @@ def test_a_run_says_once_what_is_missing(tmp_path):
     )
     assert "2 graded" in run.stdout, run.stdout + run.stderr
     assert run.stdout.count("No control group could be made here") == 1
+
+
+def test_nbgrader_says_it_once_for_all_submissions():
+    log = Mock()
+    for _ in range(2):
+        warn_once(log, NO_GROUP)
+    log.warning.assert_called_once_with("%s", NO_GROUP)
 
 
 @pytest.mark.usefixtures("sandbox")
