@@ -11,12 +11,8 @@ from solutions.ch08_encoder_decoder import greedy_decode
 
 EOS = 2
 CLEAR = 1e-3  # words whose scores are closer than this might change places by rounding
-SIZES = (
-    ("src_embedding.weight", (10, 8)),
-    ("tgt_embedding.weight", (10, 8)),
-    ("generator.weight", (10, 8)),
-    ("generator.bias", (10,)),
-)
+TABLES = ("src_embedding.weight", "tgt_embedding.weight", "generator.weight")
+SIZES = (*((name, (10, 8)) for name in TABLES), ("generator.bias", (10,)))
 
 
 @drawn
@@ -28,20 +24,20 @@ def sentences(rng, *lengths, train=False, **arguments):
         lengths: how many ids the model writes for each source, the end counted; 0 where it goes on.
         arguments: further ones of `greedy_decode`.
     """
-    bos_id, eos_id = arguments.get("bos_id", 1), arguments.get("eos_id", EOS)
-    longest = max(max(lengths) + 2, 0 if all(lengths) else arguments.get("max_len", 64))
-    rows = []
+    ends = arguments.get("bos_id", 1), arguments.get("eos_id", EOS)
+    longest, rows = arguments.get("max_len", 64) if 0 in lengths else 9, []
     while len(rows) < len(lengths):
         drawn = {name: 5 * each for name, each in weights(rng, SIZES).items()}
-        drawn["generator.bias"][[0, bos_id]] = -99.0  # no words
+        drawn["generator.bias"][[0, ends[0]]] = -99.0  # no words
         given = {"stand_in": "translator", "weights": drawn, "dropout": 1.0, "train": train}
         model, src = with_stand_ins({"model": given})["model"], words(rng, 200, 3, vocab_size=10)
-        ids = greedy_decode(model.eval(), src, longest, bos_id, eos_id)
+        ids = greedy_decode(model.eval(), src, longest, *ends)
         best, second = model(src, ids[:, :-1]).topk(2).values.unbind(-1)
-        ends, clear, rows = (ids == eos_id).int().argmax(1), (best - second > CLEAR).all(1), []
+        found = (ids == ends[1]).int().argmax(1)
+        found[(best - second < CLEAR).any(1)] = -1
+        rows = []
         for length in lengths:
-            found = ((ends == length) & clear).nonzero().flatten().tolist()
-            rows += [row for row in found if row not in rows][:1]
+            rows += [int(row) for row in torch.where(found == length)[0] if row not in rows][:1]
     return {"model": given, "src": src[rows], **arguments}
 
 
@@ -90,7 +86,7 @@ shown("the longer one first", sentences(6, 2))
 shown("three that end together", sentences(3, 3, 3))
 shown("a model in train mode comes back in train mode", sentences(2, 4, train=True))
 shown("no step is remembered", sentences(2, 3), probe=decoded_without_gradients)
-shown("max_len cuts a sentence that goes on", sentences(6, 0, max_len=4))
+shown("max_len cuts a sentence that goes on", sentences(2, 0, max_len=4))
 shown("max_len reached just with the end", sentences(4, 2, max_len=5))
 shown("max_len=1 leaves room for the beginning alone", sentences(3, 3, max_len=1))
 shown("other ids for beginning and end", sentences(4, 2, max_len=64, bos_id=3, eos_id=1))
@@ -120,13 +116,11 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "the result always has max_len columns",
-    "The ids are right, and there are too many columns. How long is the longest sentence?",
+    hint="The ids are right, and there are too many columns. How long is the longest sentence?",
+    enough=lambda ids, ended: False,
 )
-def until_max_len(model, src, max_len=64, *others):
-    ids = greedy_decode(model, src, max_len, *others)
-    return nn.functional.pad(ids, (0, max_len - ids.shape[1]))
 
 
 wrong(
@@ -165,13 +159,11 @@ wrong(
 )
 
 
-@wrong(
+wrong(
     "the end does not belong to the result",
-    "The words are right. Should a reader of your result see where a sentence ended?",
+    hint="The words are right. Should a reader of your result see where a sentence ended?",
+    then=lambda ids: ids.masked_fill(ids == EOS, 0),
 )
-def without_end(model, src, max_len=64, bos_id=1, eos_id=2):
-    ids = greedy_decode(model, src, max_len, bos_id, eos_id)
-    return ids.masked_fill(ids == eos_id, 0)
 
 
 wrong(
@@ -288,17 +280,7 @@ def without_ended_rows(model, src, max_len=64, bos_id=1, eos_id=2):
 
 
 @right
-def row_by_row(model, src, max_len=64, bos_id=1, eos_id=2):
+def row_by_row(model, src, *others):
     """Each sentence by itself, then filled up."""
-    mode = model.training
-    model.eval()
-    with torch.no_grad():
-        rows = []
-        for source in src:
-            row = [bos_id]
-            while len(row) < max_len and (len(row) == 1 or row[-1] != eos_id):
-                logits = model(source[None], torch.tensor([row]))
-                row.append(int(logits[0, -1].softmax(-1).topk(1).indices))
-            rows.append(torch.tensor(row))
-    model.train(mode)
+    rows = [by_forward(model, source[None], *others)[0] for source in src]
     return nn.utils.rnn.pad_sequence(rows, batch_first=True)

@@ -1,8 +1,9 @@
 """Probes of a function or a module: what a call returns, and what it leaves as it was."""
 
-from autograder.shared.probes.calls import module_of, prepared_call
+from autograder.shared.probes.calls import Unfit, module_of, prepared_call
 from autograder.shared.probes.stand_ins import fixed_weights
 from autograder.shared.wire import Opaque, is_tensor
+from autograder.shared.wording import describe
 
 # In so many rounds, each of a few things that are dropped at random is dropped at least once, and
 # kept at least once.
@@ -89,7 +90,7 @@ def moved(implementation, inputs):
     """
     function, arguments = prepared_call(implementation, inputs)
     before, after = (
-        first_of(function(*each.values()))
+        tensor_of(function(*each.values()))
         for each in (arguments, {**arguments, **inputs["changed"]})
     )
     names = " and ".join(inputs["changed"])
@@ -150,7 +151,9 @@ def extremes(implementation, inputs):
         )
         for name, value in arguments.items()
     }
-    result = first_of(function(*repeated.values()))
+    result = tensor_of(function(*repeated.values()))
+    if len(result) != ROUNDS * batch:
+        raise Unfit(f"returns {describe(result)} for a batch of {ROUNDS * batch}")
     rounds = result.unflatten(0, (ROUNDS, batch))  # (rounds, batch, ...)
     return {
         "noted": {
@@ -169,6 +172,14 @@ def at_the_start(implementation, inputs):
     table = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
     shown = {f"{name} of a new module": parameters.get(name) for name in inputs.get("shown", ())}
     return {"noted": {"the table of its parameters": table, **shown}}
+
+
+def tensor_of(result):
+    """Return the first of several returned values, or the only one, if it is a tensor with axes."""
+    first = first_of(result)
+    if not (is_tensor(first) and first.ndim):
+        raise Unfit(f"returns {describe(first)}, not a torch tensor with a batch axis")
+    return first
 
 
 def first_of(result):

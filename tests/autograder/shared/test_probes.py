@@ -134,6 +134,8 @@ def sums_over_positions(self, x):
         (scale_with(change_in_place), "x stays", "it changed x"),
         (scale_with(lambda self, x: x.view(-1).view(x.shape) * self.weight), "views", "it raised a RuntimeError"),
         (scale_with(sums_over_positions), "only the changed position moves", "where the result moves when x changes"),
+        (scale_with(lambda self, x: None), "only the changed position moves", "Scale returns None, not a torch tensor with a batch axis."),
+        (scale_with(lambda self, x: x[:1] * self.weight), "dropout in train mode", "Scale returns a torch tensor of float64 and shape (1, 3, 4) for a batch of 800."),
         (scale_with(lambda self, x: x * self.weight), "dropout in train mode", "smallest of 400 results[0, 0, 0] is"),
     ],
 )  # fmt: skip
@@ -346,6 +348,15 @@ def test_the_mode_of_a_model_shows_in_what_it_answers():
     kept = observe("decoded", lambda model, src: None, decoding_case())["noted"]
     assert told["the model's `training` afterwards"] is True
     assert (told[AFTERWARDS].values != kept[AFTERWARDS].values).all()
+
+
+def test_a_model_that_is_broken_afterwards_is_no_error_of_ours():
+    def breaking(model, src):
+        del model.dropout
+        return src
+
+    noted = observe("decoded", breaking, decoding_case())["noted"]
+    assert noted[AFTERWARDS] == Opaque("missing, because the model can no longer be called")
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
