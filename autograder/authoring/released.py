@@ -36,8 +36,8 @@ def carries_points(cell):
 
 
 def is_added(cell):
-    """Return whether a cell was added by the learner; see `autograder.grading.submission.rebuild`,
-    which names them.
+    """Return whether a cell was added by the learner; `autograder.grading.handed_in.submission`
+    names them.
     """
     return (
         cell["cell_type"] == "code"

@@ -9,7 +9,7 @@ from autograder.authoring.loading import load_exercises
 from autograder.authoring.released import MISSING, solutions_in, stubs
 from autograder.export.chapter import Chapter
 from autograder.grading.grade import grade_notebook, suspects_of
-from autograder.grading.submission import read_submission, rebuild
+from autograder.grading.handed_in.submission import read_submission, rebuild
 
 
 @dataclass

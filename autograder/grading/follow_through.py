@@ -20,7 +20,7 @@ def carried_errors(stem, sources, outcomes):
 
     Args:
         sources: of the learner's solution cells, by exercise.
-        outcomes: of all graded cells, as `autograder.grading.grade.outcome_of` makes them.
+        outcomes: of all graded cells, as `autograder.grading.outcomes.outcome_of` makes them.
 
     Returns:
         dict[tuple[str, ...], list[str]]: exercises by the broken ones that they call.

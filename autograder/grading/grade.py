@@ -6,16 +6,11 @@ that come back do, and they are compared with the reference's in this process. T
 is the part of its cases' weight that passed, times its points.
 """
 
-import ast
-import hashlib
 import os
 import re
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib import metadata
-from pathlib import Path
 
 import nbformat
 
@@ -23,11 +18,11 @@ from autograder.authoring.loading import questions_of
 from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
-from autograder.course import PRIVATE, ROOT, chapters, source_of
 from autograder.grading.follow_through import better, carried_errors, sources_without
+from autograder.grading.outcomes import library_code, outcome_of, refused, stream, write_outcome
 from autograder.grading.places import seed_of
-from autograder.shared.judge import judge, share
-from autograder.shared.probes.library_code import LONGEST_NAME, MOST_NAMES
+from autograder.grading.version import version_of_checks
+from autograder.shared.judge import judge
 from autograder.shared.probes.stand_ins import modules_for
 from autograder.shared.wire import printable
 
@@ -36,11 +31,6 @@ from autograder.shared.wire import printable
 os.environ["OMP_NUM_THREADS"] = "1"
 
 IPYTHON_CELL = re.compile(r"\(\d+\.py, line (\d+)\)")  # how IPython names a place in a cell
-# What asks and judges, whatever the chapter is.
-DECIDING = ("autograder/shared", "autograder/authoring", "autograder/boundary")
-DECIDING_HERE = ("follow_through.py", "grade.py", "submission.py")
-QUESTIONS = ("autograder.checks", "solutions")  # what asks a question, and what answers it rightly
-LIBRARIES = ("numpy", "torch")
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ class Limits:
 
 
 def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed=None):
-    """Run and grade a notebook that `autograder.grading.submission.rebuild` made, in place.
+    """Run and grade a notebook, as `autograder.grading.handed_in.submission` rebuilds it, in place.
 
     Each graded cell gets its verdicts as printed text and its score as its result, which is how
     nbgrader reads it. The record (seed, hash, version of the checks, each verdict) is kept in the
@@ -233,134 +223,3 @@ def outputs_of(ran, limits):
     """
     text = ran.text + (f"\n{reason_for_stopping(ran, limits)}" if ran.status != "ok" else "")
     return [stream(printable(text))] if text else []
-
-
-def outcome_of(cell, exercise, verdicts, beliefs):
-    """Return what a graded cell earned and why."""
-    points = cell.metadata.nbgrader["points"]
-    return {
-        "cell": cell.metadata.nbgrader["grade_id"],
-        "exercise": exercise,
-        "points": points,
-        "score": round(points * share(verdicts), 2),
-        "cases": [
-            {**asdict(verdict), "misconception": belief_of(verdict, beliefs)}
-            for verdict in verdicts
-        ],
-    }
-
-
-def library_code(observations, shortcuts):
-    """Return the names of the library functions that do what an exercise asks to write, and that
-    its answer has run.
-    """
-    told = [each.get("used") for each in observations]
-    names = {
-        printable(name)[:LONGEST_NAME]
-        for names in told
-        if isinstance(names, list)
-        for name in names[:MOST_NAMES]
-        if isinstance(name, str) and not set(name.split(".")).isdisjoint(shortcuts)
-    }
-    return sorted(names, key=lambda name: (len(name), name))
-
-
-def belief_of(verdict, beliefs):
-    """Name the misconception that a verdict recognised, or None."""
-    return None if verdict.misconception is None else beliefs[verdict.misconception]
-
-
-def refused(cell, problem):
-    """Return the outcome of a graded cell of a notebook that could not be read."""
-    kind, name = cell.metadata.nbgrader["grade_id"].split("_", 1)
-    case = {
-        "title": "the notebook can be read",
-        "passed": False,
-        "weight": 1,
-        "message": problem,
-        "misconception": None,
-    }
-    return {
-        "cell": f"{kind}_{name}",
-        "exercise": name,
-        "points": cell.metadata.nbgrader["points"],
-        "score": 0.0,
-        "cases": [case],
-    }
-
-
-def write_outcome(cell, record, outcome):
-    """Put verdicts and score into a graded cell as nbgrader reads them, and into the record."""
-    lines, told = [], {}
-    for case in outcome["cases"]:
-        lines.append(f"{'✓' if case['passed'] else '✗'} {case['title']}")
-        if not case["passed"]:  # what several cases have in common is said with the first
-            first = told.setdefault(case["misconception"] or case["message"], case["title"])
-            said = case["message"] if first == case["title"] else f"the same as in “{first}”"
-            lines.append(f"    {said}")
-    if outcome.get("followed"):
-        lines.append(followed(outcome["followed"]))
-    score = {
-        "data": {"text/plain": f"{outcome['score']:g}"},
-        "execution_count": None,
-        "metadata": {},
-    }
-    cell.outputs = [
-        stream(printable("\n".join(lines) + "\n")),
-        nbformat.from_dict({"output_type": "execute_result", **score}),
-    ]
-    record["cells"].append(outcome)
-
-
-def followed(broken):
-    """Say why an exercise earned more than its answer did on its own."""
-    one = len(broken) == 1
-    return (
-        f"This was asked again with the course's own {' and '.join(broken)}, because yours"
-        f" {'fails checks of its own' if one else 'fail checks of their own'}: a mistake there is"
-        " charged once, and not a second time here."
-    )
-
-
-def stream(text):
-    """Return printed text as a cell's output."""
-    return nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": text})
-
-
-@cache
-def version_of_checks(stem):
-    """Return a short hash of everything that decides a score of this chapter."""
-    parts = [part for path in deciding(stem) for part in (path.name.encode(), path.read_bytes())]
-    # without "+cpu": builds for other devices run the same on a processor
-    parts += [metadata.version(name).partition("+")[0].encode() for name in LIBRARIES]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-
-
-def deciding(stem):
-    """Return the paths of all of the course's code that decides a score of a chapter: its checks
-    and what they import, the references that it may build on, and what asks and judges.
-    """
-    before = chapters()
-    paths = [source_of(each) for each in before[: before.index(stem) + 1]]
-    paths += (ROOT / "autograder" / "checks" / stem).glob("*.py")
-    paths += [path for folder in DECIDING for path in (ROOT / folder).rglob("*.py")]
-    paths += [Path(__file__).with_name(name) for name in DECIDING_HERE]
-    found = set(PRIVATE.glob(f"{stem}.py"))
-    while paths:
-        path = paths.pop()
-        if path not in found and path.exists():
-            found.add(path)
-            paths += imported_for_a_score(path)
-    return sorted(found)
-
-
-def imported_for_a_score(path):
-    """Return the paths of the references and checks that a module imports, and of its packages."""
-    names = [".".join(each.parts) for each in path.relative_to(ROOT).parents]
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom):
-            names += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-    places = [ROOT.joinpath(*name.split(".")) for name in names if name.startswith(QUESTIONS)]
-    return [path for place in places for path in (place.with_suffix(".py"), place / "__init__.py")]

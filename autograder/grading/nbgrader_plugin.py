@@ -15,8 +15,8 @@ from traitlets import Bool, Float
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
 from autograder.grading.gradebook import register_release
-from autograder.grading.intake import from_folder, timestamp_in
-from autograder.grading.submission import rebuild
+from autograder.grading.handed_in.intake import from_folder, timestamp_in
+from autograder.grading.handed_in.submission import rebuild
 from autograder.reporting.csv_files import written
 from autograder.whole_files import write_whole
 

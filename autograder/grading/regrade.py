@@ -5,10 +5,11 @@ import math
 from dataclasses import dataclass
 
 from autograder.course import CourseError
-from autograder.grading.grade import Limits, version_of_checks
+from autograder.grading.grade import Limits
+from autograder.grading.handed_in.submission import Submission, code_cells
 from autograder.grading.places import Places, only_writer
 from autograder.grading.run import hand_back, keep_graded
-from autograder.grading.submission import Submission, code_cells
+from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.reporting.record import Outcome, outcomes_of
 

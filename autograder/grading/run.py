@@ -21,10 +21,10 @@ import nbformat
 from autograder.authoring.released import graded_cells, released
 from autograder.grading.grade import (
     Limits,
-    version_of_checks,
 )
-from autograder.grading.intake import find_submissions
+from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places, only_writer
+from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.whole_files import write_whole
 
@@ -67,7 +67,7 @@ def grade_class(
     they are.
 
     Args:
-        place: see `autograder.grading.intake.find_submissions`.
+        place: see `autograder.grading.handed_in.intake.find_submissions`.
         stem: the chapter; None for all that were handed in.
         places: where the results go; the course's own folders unless something else is said.
         workers: processes on this machine; as many as it has cores, unless something else is said.

@@ -26,9 +26,9 @@ from autograder.grading import ctrl_c
 from autograder.grading.grade import (
     Limits,
     grade_notebook,
-    version_of_checks,
 )
-from autograder.grading.submission import Submission, rebuild
+from autograder.grading.handed_in.submission import Submission, rebuild
+from autograder.grading.version import version_of_checks
 
 SAME_COURSE = (
     "let it have this version of the course, private cases included, and of numpy and torch, and"

@@ -39,7 +39,7 @@ class Result:
         untouched: the exercises that were left as they came.
         prints: exercise -> `autograder.reporting.likeness.Print`.
         flags: remarks for human eyes.
-        known_as: see `autograder.grading.submission.Submission`.
+        known_as: see `autograder.grading.handed_in.submission.Submission`.
     """
 
     learner: str

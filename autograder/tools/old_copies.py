@@ -12,7 +12,7 @@ import nbformat
 from nbformat.v4 import new_code_cell
 
 from autograder.authoring.released import about, carries_points, is_solution
-from autograder.grading.submission import grade_id_of
+from autograder.grading.handed_in.submission import grade_id_of
 from autograder.tools.definitions import (
     changed_signatures,
     defined_in,

@@ -12,7 +12,7 @@ import nbformat
 from autograder.authoring.released import released
 from autograder.course import ROOT, WORK, CourseError, chapters, notebook_of
 from autograder.grading.grade import grade_notebook
-from autograder.grading.submission import (
+from autograder.grading.handed_in.submission import (
     code_cells,
     read_submission,
     rebuild,

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.grading.grade import write_outcome
+from autograder.grading.outcomes import write_outcome
 
 
 def case(title, message, misconception=None):

@@ -5,7 +5,7 @@ import pytest
 
 from autograder.grading.follow_through import calls_in, carried_errors
 from autograder.grading.grade import grade_notebook
-from autograder.grading.submission import rebuild, submission_of
+from autograder.grading.handed_in.submission import rebuild, submission_of
 from autograder.reporting.record import outcomes_of
 from tests.conftest import solved_notebook
 

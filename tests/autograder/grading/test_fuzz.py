@@ -12,7 +12,7 @@ import pytest
 from autograder.authoring.loading import load_exercises
 from autograder.course import notebook_of
 from autograder.grading.grade import Limits, grade_notebook
-from autograder.grading.submission import read_submission, rebuild
+from autograder.grading.handed_in.submission import read_submission, rebuild
 from autograder.shared.judge import judge
 from autograder.shared.wire import WireError, decode, to_json
 from tests.autograder.grading.mutations import (

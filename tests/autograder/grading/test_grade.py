@@ -4,7 +4,7 @@ import nbformat
 import pytest
 
 from autograder.grading.grade import Limits, grade_notebook
-from autograder.grading.submission import rebuild, submission_of
+from autograder.grading.handed_in.submission import rebuild, submission_of
 from autograder.reporting.record import outcomes_of
 from tests.conftest import solved_notebook
 

@@ -34,9 +34,9 @@ from autograder.grading import run as grade_class
 from autograder.grading.command import as_course_errors
 from autograder.grading.grade import Limits
 from autograder.grading.gradebook import Scores
+from autograder.grading.handed_in.submission import MOST_CELLS, read_submission, rebuild
 from autograder.grading.places import Places, only_writer, seed_key
 from autograder.grading.regrade import handed_in_before
-from autograder.grading.submission import MOST_CELLS, read_submission, rebuild
 from autograder.grading.workers import Cluster, Scheduler, Task, results
 from autograder.grading.workers import grade as grade_task
 from autograder.reporting import learner_page

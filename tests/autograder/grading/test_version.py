@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import ROOT
-from autograder.grading.grade import deciding, version_of_checks
+from autograder.grading.version import deciding, version_of_checks
 
 STEM = "ch09_training"
 version = version_of_checks.__wrapped__  # afresh each time
@@ -28,7 +28,7 @@ version = version_of_checks.__wrapped__  # afresh each time
         ("autograder/shared/probes/calls.py", "ch08_encoder_decoder", True),
         ("autograder/authoring/draw.py", "ch08_encoder_decoder", True),
         ("autograder/grading/grade.py", "ch08_encoder_decoder", True),
-        ("autograder/grading/submission.py", "ch08_encoder_decoder", True),
+        ("autograder/grading/handed_in/submission.py", "ch08_encoder_decoder", True),
         ("autograder/boundary/kernel.py", "ch08_encoder_decoder", True),
         ("autograder/reporting/results.py", "ch08_encoder_decoder", False),
     ],

@@ -11,7 +11,7 @@ import pytest
 from autograder.authoring.loading import load_exercises
 from autograder.authoring.release import solution_sources
 from autograder.course import chapters
-from autograder.grading.submission import Submission, rebuild
+from autograder.grading.handed_in.submission import Submission, rebuild
 from autograder.reporting.flags import KINDS, flags_of_notebook, flags_of_record
 from autograder.reporting.likeness import (
     SAME_SIZE,

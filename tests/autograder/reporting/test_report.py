@@ -18,7 +18,7 @@ import pytest
 
 from autograder.authoring.release import solution_sources
 from autograder.course import notebook_of
-from autograder.grading.submission import Submission, rebuild
+from autograder.grading.handed_in.submission import Submission, rebuild
 from autograder.reporting.csv_files import (
     CANVAS_COLUMNS,
     canvas_csv,

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from autograder.course import CourseError, chapters
-from autograder.grading.candidates import Candidate, HandedIn, from_candidates, named
-from autograder.grading.submission import (
+from autograder.grading.handed_in.candidates import Candidate, HandedIn, from_candidates, named
+from autograder.grading.handed_in.submission import (
     LARGEST_NOTEBOOK,
     Submission,
     read_bytes,

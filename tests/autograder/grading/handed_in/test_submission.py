@@ -12,14 +12,14 @@ import pytest
 
 from autograder.authoring.release import course_cell
 from autograder.course import ROOT, notebook_of
-from autograder.grading.submission import MISSING, read_submission, rebuild
+from autograder.grading.handed_in.submission import MISSING, read_submission, rebuild
 from tests.conftest import hand_in, solved_notebook
 
 STEM = "ch04_attention"
 LONG_CELL = b'{"cell_type": "code", "source": "' + b"x" * 199_000 + b'"}'
 READ_AND_MEASURE = """
 import re, sys
-from autograder.grading.submission import read_submission
+from autograder.grading.handed_in.submission import read_submission
 
 def highest():
     with open("/proc/self/status") as file:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from autograder.course import CourseError, chapters
-from autograder.grading.submission import (
+from autograder.grading.handed_in.submission import (
     Submission,
     chapter_told_by,
     submission_of,

@@ -11,9 +11,9 @@ import nbformat
 import pytest
 
 from autograder.course import CourseError, notebook_of
-from autograder.grading.candidates import named
-from autograder.grading.intake import find_submissions
-from autograder.grading.submission import Submission
+from autograder.grading.handed_in.candidates import named
+from autograder.grading.handed_in.intake import find_submissions
+from autograder.grading.handed_in.submission import Submission
 from tests.conftest import hand_in, solved_notebook
 
 STEM, OTHER = "ch04_attention", "ch01_embeddings"
@@ -147,7 +147,7 @@ def test_names_in_a_zip_lead_nowhere(tmp_path):
 
 
 def test_a_bomb_in_a_zip_is_one_learners_problem(tmp_path, monkeypatch):
-    monkeypatch.setattr("autograder.grading.intake.LARGEST_NOTEBOOK", 1_000_000)
+    monkeypatch.setattr("autograder.grading.handed_in.intake.LARGEST_NOTEBOOK", 1_000_000)
     found = find_submissions(
         zipped(tmp_path / "all.zip", {"ada.ipynb": RIGHT, "bruno.ipynb": "[" * 5_000_000}), STEM
     )
@@ -463,7 +463,7 @@ def test_a_member_that_cannot_be_unpacked_is_its_learners_problem(tmp_path, opti
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bz2", "lzma"])
 def test_a_bomb_that_zipfile_unpacks_at_once_is_not_unpacked(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("autograder.grading.intake.LARGEST_NOTEBOOK", 1_000_000)
+    monkeypatch.setattr("autograder.grading.handed_in.intake.LARGEST_NOTEBOOK", 1_000_000)
     place = with_bruno_as(tmp_path / "all.zip", method=kind, what=b" " * 200_000_000)
     tracemalloc.start()
     try:
