@@ -42,7 +42,7 @@ CANARY = "attacks-were-here"  # what submissions write wherever they can
 ASKED = (
     "asked-" + "this"
 )  # what submissions print of the questions; their source has it in parts, too
-COPIED = ("_toc.yml", "autograder", "nbgrader_config.py", "notebooks", "solutions")
+COPIED = ("_config.yml", "_toc.yml", "autograder", "nbgrader_config.py", "notebooks", "solutions")
 ORDER = os.environ.get("ATTACKS_ORDER", "0")  # the class is graded in an order drawn from this seed
 
 ONLY = os.environ.get("ATTACK")  # the one to grade, instead of all
