@@ -22,7 +22,11 @@ version = version_of_checks.__wrapped__  # afresh each time
         ("solutions/ch08_encoder_decoder.py", "ch08_encoder_decoder", True),
         ("solutions/ch09_training.py", "ch08_encoder_decoder", False),
         ("autograder/checks/ch08_encoder_decoder/Transformer.py", "ch08_encoder_decoder", True),
-        ("autograder/checks/ch02_positional_encoding/apply_rotary.py", "ch08_encoder_decoder", False),
+        (
+            "autograder/checks/ch02_positional_encoding/apply_rotary.py",
+            "ch08_encoder_decoder",
+            False,
+        ),
         ("autograder/shared/judge.py", "ch08_encoder_decoder", True),
         ("autograder/shared/tolerances.py", "ch08_encoder_decoder", True),
         ("autograder/shared/probes/calls.py", "ch08_encoder_decoder", True),
