@@ -38,13 +38,14 @@ def check_exercise(name):
     *sources, _ = files_of(stem, name)
     failed = tidy(sources)
     print(
-        f"{release(stem).relative_to(ROOT)} is written; commit it with"
-        f" autograder/visible/{stem}.json"
+        f"{release(stem).relative_to(ROOT)} is written; commit it and"
+        f" autograder/visible/{stem}.json with what you changed"
     )
     failed |= run_tests(OF_AN_EXERCISE, *OF_A_CHAPTER, selected=selection(stem, name))
     print(f"{name}: {'see above' if failed else 'all is well'}, {time.monotonic() - started:.0f} s")
     print(
-        "Looked at: format, checks, notebook, quizzes. Not at the page: make page, then make test."
+        "Looked at: format, checks, notebook, quizzes. Not at the page:"
+        f" make page {stem.partition('_')[0]}, then make test."
     )
     return failed
 

@@ -29,11 +29,12 @@ from sqlalchemy.exc import OperationalError
 from autograder.authoring.release import solution_sources
 from autograder.boundary.kernel import LearnerKernel
 from autograder.course import ROOT, CourseError
-from autograder.grading import ctrl_c, intake
+from autograder.grading import ctrl_c
 from autograder.grading import run as grade_class
 from autograder.grading.command import as_course_errors
 from autograder.grading.grade import Limits
 from autograder.grading.gradebook import Scores
+from autograder.grading.handed_in import intake
 from autograder.grading.handed_in.submission import MOST_CELLS, read_submission, rebuild
 from autograder.grading.places import Places, only_writer, seed_key
 from autograder.grading.regrade import handed_in_before
