@@ -22,7 +22,7 @@ def each_stranger():
             yield pytest.param(module.name, each, id=f"{each.exercise}: {each.reason}", marks=group)
 
 
-@pytest.mark.parametrize(("stem", "stranger"), each_stranger())
+@pytest.mark.parametrize(("stem", "stranger"), list(each_stranger()))
 def test_a_stranger_keeps_a_fair_share(stem, stranger):
     exercise = load_exercises(stem)[stranger.exercise]
     for seed in SEEDS:
