@@ -6,6 +6,8 @@ whoever reads the list sees which ones are out of proportion.
 
 from autograder.authoring.loading import load_exercises
 from autograder.shared.judge import judge, share
+from autograder.shared.probes import observe
+from autograder.shared.wire import copied
 
 SEEDS = (b"one", b"two", b"three")
 
@@ -23,9 +25,18 @@ def proportions(stem):
 def shares_of(exercise):
     """Yield the (share, belief) of each wrong answer of an exercise."""
     asked = [exercise.prepare(seed, visible) for seed in SEEDS for visible in (True, False)]
-    for index, wrong in enumerate(exercise.misconceptions):
+    for wrong in exercise.misconceptions:
         kept = [
-            share(judge(each, [case.lookalike(index) for case in each.cases])) for each in asked
+            share(
+                judge(
+                    each,
+                    [
+                        observe(case.probe, wrong.implementation, copied(case.inputs))
+                        for case in each.cases
+                    ],
+                )
+            )
+            for each in asked
         ]
         yield sum(kept) / len(kept), wrong.belief
 
