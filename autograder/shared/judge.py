@@ -63,15 +63,16 @@ def judge(exercise, observations, suspects=()):
         for case, seen in zip(exercise.cases, observations, strict=True)
     ]
     findings = [find(exercise, case, seen) for case, seen in pairs]
+    parts = [parts_that_are_right(exercise, case, seen) for case, seen in pairs]
     answers = any(
-        found is None and is_ordinary(case)
-        for found, (case, _) in zip(findings, pairs, strict=True)
+        (found is None or right) and is_ordinary(case)
+        for found, right, (case, _) in zip(findings, parts, pairs, strict=True)
     )
     lookalikes = look_alike(exercise, pairs, findings)
     relations = related(exercise, pairs, findings)
     verdicts = []
-    for (case, seen), found, lookalike, relation in zip(
-        pairs, findings, lookalikes, relations, strict=True
+    for (case, seen), found, right, lookalike, relation in zip(
+        pairs, findings, parts, lookalikes, relations, strict=True
     ):
         if found is None and not answers:
             found = "this counts once the function also returns a right answer elsewhere"
@@ -80,7 +81,6 @@ def judge(exercise, observations, suspects=()):
             continue
         if lookalike is None and relation:
             found = f"{found}; {relation}"
-        right = parts_that_are_right(exercise, case, seen)
         if right:
             found = f"{found}; {' and '.join(right)}, on the other hand, is right and counts"
         earned = len(right) / max(1, len(exercise.returns))
