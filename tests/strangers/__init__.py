@@ -27,10 +27,13 @@ class Stranger:
 STRANGERS = []
 
 
-def keeps(least, reason, most=1.0):
-    """Declare that an implementation should keep at least, and at most, such a share."""
+def keeps(least, reason, most=1.0, of=None):
+    """Declare that an implementation should keep at least, and at most, such a share; `of` names
+    the exercise where the implementation does not.
+    """
 
     def declare(implementation):
+        implementation.__name__ = of or implementation.__name__
         STRANGERS.append(Stranger(implementation, least, most, reason))
         return implementation
 

@@ -44,9 +44,9 @@ def ids_and_table(
 checks = Checks(reference.embed, shortcuts="embedding Embedding embedding_bag EmbeddingBag")
 shown, hidden, wrong, right = checks.words
 
-shown("three ids pick three rows of the table", ids_and_table(3, vocab_size=3, d_model=2), weight=2)
+shown("three ids pick three rows of the table", ids_and_table(3, vocab_size=3, d_model=2), weight=3)
 shown("two sentences at once keep their shape", ids_and_table(2, 3, vocab_size=5, d_model=4))
-shown("a table with as many rows as columns", ids_and_table(4, vocab_size=4, d_model=4))
+shown("a table with as many rows as columns", ids_and_table(4, vocab_size=4, d_model=4), weight=2)
 shown(
     "no ids give no vectors, each still of d_model numbers",
     ids_and_table(0, vocab_size=3, d_model=2),
@@ -65,6 +65,7 @@ hidden("a single id without axes gives a single vector", ids_and_table(vocab_siz
 hidden(
     "a table of hundreds of rows",
     ids_and_table(6, vocab_size=600, d_model=3, ids_of=ids_of_the_upper_half),
+    weight=2,
 )
 hidden(
     "a float16 table gives float16 vectors",

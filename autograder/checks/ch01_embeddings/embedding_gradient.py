@@ -65,11 +65,12 @@ shown, hidden, wrong, right = checks.words
 shown(
     "rows that were not looked up get 0",
     ids_and_gradient(3, vocab_size=5, d_model=2, ids_of=different_ids),
+    weight=2,
 )
 shown(
     "an id that occurs twice gets both contributions",
     ids_and_gradient(3, vocab_size=4, d_model=2),
-    weight=2,
+    weight=3,
 )
 shown("two sentences at once", ids_and_gradient(2, 3, vocab_size=5, d_model=2))
 shown("nothing looked up, nothing to learn: all rows are 0", nothing_looked_up)
@@ -92,6 +93,7 @@ hidden("ids with four axes", ids_and_gradient(2, 1, 2, 3, vocab_size=5, d_model=
 hidden(
     "a table of hundreds of rows",
     ids_and_gradient(6, vocab_size=600, d_model=3, ids_of=ids_of_the_upper_half),
+    weight=2,
 )
 hidden(
     "the gradient has all the digits of grad_output",
