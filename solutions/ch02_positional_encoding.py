@@ -46,7 +46,9 @@ from solutions.ch01_embeddings import build_vocabulary, embed, encode
 #  [0.9093, -0.4161, 0.02 , 0.9998]]
 # ```
 #
-# An odd `d_model` would leave a sine without its cosine: raise a `ValueError` that says so.
+# An odd `d_model` would leave a sine without its cosine: raise a `ValueError` that says so. Compute
+# in float64 throughout, because in float32 an angle of some thousand radians is exact to only three
+# decimals.
 #
 # *Hint:* count pairs, not columns: how many different angles does one position have? An array with
 # one row a position and one column a pair is a good half-way house.
@@ -155,8 +157,9 @@ def offset_matrix(offset, d_model):
 #
 # The row at position 0 stays, the one at position 2 has turned by two radians. `positions` says
 # where each row stands: not necessarily 0, 1, 2, and not necessarily in order. Axes in front of the
-# last two (a batch, heads) are carried along. The result has the dtype of `x`, and `x` itself stays
-# as it was. An odd `head_dim` raises a `ValueError`.
+# last two (a batch, heads) are carried along. The angles are float64, because positions may be in
+# the thousands; the result has the dtype of `x`, and `x` itself stays as it was. An odd `head_dim`
+# raises a `ValueError`.
 #
 # *Hint:* both new numbers of a pair need both old ones. And what is the dtype of a float32 array
 # times the cosine of an array of integers?
