@@ -46,7 +46,8 @@ from solutions.ch02_positional_encoding import sinusoidal_encoding
 # the $\tanh$ of $(0, 1) + (0.3808, 0.9927) + (0, 0.5)$, which is `[0.3634, 0.9864]`. The middle
 # term is the first state times `w_hidden`.
 #
-# The result has the dtype of `inputs`, and none of the four arguments is changed.
+# The sums may be of any size. The result has the dtype of `inputs`, and none of the four arguments is
+# changed.
 #
 # *Hint:* nothing can be done for all words at once, so a loop is right. Which dtype has the state
 # that you start from? And if you write each new state into the same array, what does a list of them

@@ -69,6 +69,10 @@ shown("four words", network(4, 2, 3), weight=2)
 shown("as many words as numbers in a word and in the state", network(3, 3, 3))
 shown("one word, then zeros: the state fades but stays", one_word_then_silence(4, 2))
 shown("the bias counts at every step", network(3, 2, 3).but(inputs=np.zeros_like))
+shown(
+    "sums in the thousands still give states between -1 and 1",
+    network(3, 3, 2).but(inputs=lambda inputs: 10_000 * inputs),
+)
 shown("float32 in, float32 out", network(2, 3, 2, dtype=np.float32))
 shown("the arguments stay as they were", network(3, 2, 2), probe=arguments_after)
 hidden("a longer sentence", network(9, 4, 5, recurrent=0.5), weight=2)
@@ -78,6 +82,9 @@ hidden("all sizes equal", network(4, 4, 4))
 hidden(
     "large inputs press the state against 1 and -1",
     network(5, 3, 4, recurrent=1.0).but(inputs=lambda inputs: 3 * inputs),
+)
+hidden(
+    "sums in the ten thousands", network(4, 3, 5).but(inputs=lambda inputs: 1e5 * inputs), weight=2
 )
 hidden("nothing but the bias", network(4, 3, 2).but(inputs=np.zeros_like))
 hidden("one word, then a long silence", one_word_then_silence(6, 3))

@@ -23,7 +23,7 @@ from autograder.checks.ch04_attention.softmax import (
     naive,
     over_everything,
 )
-from autograder.shared.laws import between_the_values, exactly_one, sums_to_one
+from autograder.shared.laws import between_the_values, sums_to_one
 from autograder.shared.probes import arguments_after
 from solutions.ch04_attention import attention_scores, scaled_dot_product_attention, softmax
 
@@ -90,7 +90,7 @@ checks = Checks(
 shown, hidden, wrong, right = checks.words
 
 shown("one query, two keys", one_query_that_prefers_a_key, weight=2)
-shown("a sentence that attends to itself", queries_keys_values(4, 4, 4, 4))
+shown("a sentence that attends to itself", queries_keys_values(4, 4, 4, 4), weight=2)
 shown("more keys than queries", queries_keys_values(2, 5, 3, 3))
 shown("values longer than keys", queries_keys_values(3, 3, 2, 6))
 shown("a batch is carried along", queries_keys_values(2, 3, 4, 5, 6))
@@ -103,14 +103,10 @@ shown(
     queries_keys_values(2, 3, 4, 2),
     probe=arguments_after,
 )
-hidden("batch and heads", queries_keys_values(2, 3, 4, 5, 6, 7), weight=2)
-hidden("all sizes equal", queries_keys_values(3, 3, 3, 3, 3))
+hidden("batch and heads", queries_keys_values(2, 3, 4, 5, 6, 7), weight=3)
+hidden("all sizes equal", queries_keys_values(3, 3, 3, 3, 3), weight=2)
 hidden("rows with scores around 1000 and -1000", rows_around_1000)
-hidden(
-    "a single key gets a weight of exactly 1",
-    queries_keys_values(3, 1, 4, 2),
-    laws=(partial(exactly_one, of="weights"), between_the_values),
-)
+hidden("a single key gets all the weight", queries_keys_values(3, 1, 4, 2))
 hidden("long vectors", queries_keys_values(3, 4, 64, 5))
 hidden("small weights are not cut off", scores_in_steps)
 hidden(

@@ -55,18 +55,18 @@ checks = Checks(
 )
 shown, hidden, wrong, right = checks.words
 
-shown("two weights", weights_and_gradient(2), weight=2)
-shown("each row on its own", weights_and_gradient(3, 4))
+shown("two weights", weights_and_gradient(2), weight=3)
+shown("each row on its own", weights_and_gradient(3, 4), weight=2)
 shown("as many queries as keys", weights_and_gradient(3, 3))
 shown("a weight of 1 passes no gradient", weights=np.eye(3), grad_weights=normal(3, 3))
 shown("float32 in, float32 out", weights_and_gradient(2, 3, dtype=np.float32))
 shown("the arguments stay as they were", weights_and_gradient(2, 3), probe=arguments_after)
-hidden("batch and heads", weights_and_gradient(2, 3, 4, 5), weight=2)
-hidden("all sizes equal", weights_and_gradient(3, 3, 3))
+hidden("batch and heads", weights_and_gradient(2, 3, 4, 5), weight=3)
+hidden("all sizes equal", weights_and_gradient(3, 3, 3), weight=2)
 hidden("a saturated softmax", saturated)
 hidden("a single key", weights_and_gradient(4, 1))
 hidden("a weight of almost 1 passes a little", nearly_saturated)
-hidden("five axes, some of them of length 1", weights_and_gradient(2, 1, 2, 1, 3))
+hidden("five axes, some of them of length 1", weights_and_gradient(2, 1, 2, 1, 3), weight=2)
 hidden("float16 in, float16 out", in_float16)
 
 
