@@ -103,12 +103,16 @@ class Exercise:
             seed: bytes; the same seed gives the same cases.
             visible: True for the visible cases, False for the hidden ones, None for both.
         """
-        asked = (*self.cases, *self.case_of_form)
-        wanted = [case for case in asked if visible is None or case.visible == visible]
+        wanted = [case for case in self.asked if visible is None or case.visible == visible]
         hints = tuple(misconception.hint for misconception in self.misconceptions)
         beliefs = tuple(misconception.belief for misconception in self.misconceptions)
         cases = tuple(self._prepared(case, seed) for case in wanted)
         return PreparedExercise(self.name, self.returns, hints, cases, beliefs, self.shortcuts)
+
+    @cached_property
+    def asked(self):
+        """All cases: those that were declared, and the one in which the form counts."""
+        return (*self.cases, *self.case_of_form)
 
     @cached_property
     def case_of_form(self):
@@ -131,7 +135,7 @@ class Exercise:
         array.
         """
         shown = {}
-        for inputs in (self._inputs(case, PUBLIC_SEED, {}) for case in self.cases if case.visible):
+        for inputs in (self._inputs(case, PUBLIC_SEED, {}) for case in self.asked if case.visible):
             shown.setdefault(first_bytes(inputs), set()).add(encode(inputs))
         return shown
 

@@ -83,7 +83,7 @@ def outputs_of_a_solved_cell(stem, cell):
     """Return what a cell of an instructor's notebook is to print or to show."""
     kind, _, name = cell.metadata.get("nbgrader", {}).get("grade_id", "").partition("_")
     if kind == "check":
-        count = sum(case.visible for case in load_exercises(stem)[name].cases)
+        count = sum(case.visible for case in load_exercises(stem)[name].asked)
         return [f"\x1b[32m✓ {name}: all {count} cases pass.\x1b[0m\n"]
     return [MORE_CASES] if kind == "hidden" else []
 

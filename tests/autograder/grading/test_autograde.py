@@ -100,7 +100,7 @@ SUBMISSIONS = {
     ),
     "endless_function": (
         lambda: solved_notebook(STEM, {"softmax": ENDLESS}),
-        {"softmax", "scaled_dot_product_attention"},
+        {"softmax"},
         "softmax did not finish within 1 s",
     ),
     "endless_cell": (lambda: solved_notebook(STEM, extra_cells=[STUBBORN]), NONE, ""),
@@ -111,7 +111,7 @@ SUBMISSIONS = {
     ),
     "leaving_function": (
         lambda: solved_notebook(STEM, {"softmax": LEAVING}),
-        {"softmax", "scaled_dot_product_attention"},
+        {"softmax"},
         "softmax ended the Python process",
     ),
     "leaving_cell": (
@@ -129,7 +129,7 @@ SUBMISSIONS = {
     ),
     "syntax": (
         lambda: solved_notebook(STEM, {"softmax": UNENDING_SYNTAX}),
-        {"softmax", "scaled_dot_product_attention"},
+        {"softmax"},
         "its cell stopped with SyntaxError: expected ':' (line 1)",
     ),
     "without_graded_cells": (without_graded_cells, NONE, ""),
@@ -251,7 +251,7 @@ def test_a_copy_of_the_tree_without_git_grades_with_its_own_code(tmp_path):
     checks = copied / "autograder" / "shared" / "judge.py"
     checks.write_text(
         checks.read_text().replace(
-            "return sum(verdict.weight for verdict in verdicts if verdict.passed)", "return 0.5 *"
+            "return sum(verdict.weight * verdict.earned for verdict in verdicts)", "return 0.5 *"
         )
     )
     checks.write_text(
