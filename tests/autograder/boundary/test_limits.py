@@ -59,3 +59,13 @@ world.limit(LIMITS)
 print(resource.getrlimit(resource.RLIMIT_NPROC)[1])
 """)
     assert after == ("64" if limited else before)
+
+
+def test_memory_is_counted_whatever_a_process_calls_itself():
+    lines = """
+from autograder.boundary.inside.memory import held_by
+with open("/proc/self/comm", "wb") as name:
+    name.write(b"\\xff\\xfe")
+print(held_by("/proc/self")[1] > 2**20)
+"""
+    assert run(lines) == ["True"]

@@ -479,3 +479,42 @@ def test_a_zip_that_breaks_off_is_a_sentence(tmp_path):
     place.write_bytes(place.read_bytes()[:-300])
     with pytest.raises(CourseError, match=r"all\.zip is a damaged zip .*its end is missing"):
         find_submissions(place)
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+@pytest.mark.parametrize("beside", [True, False], ids=["beside", "alone"])
+@pytest.mark.parametrize("platform", ["Moodle", "nbgrader"])
+def test_folders_within_a_submission_are_nobody_elses(tmp_path, platform, beside, packed):
+    """A learner may hand in folders, and call them as others are called."""
+    usual = f"{STEM}/{STEM}.ipynb"
+    if platform == "Moodle":
+        members = {
+            "Ada_101_assignsubmission_file_/x.ipynb": RIGHT,
+            f"Ada_101_assignsubmission_file_/Bruno_102/{usual}": "{",
+            "Bruno_102_assignsubmission_file_/x.ipynb": RIGHT,
+        }
+    else:
+        members = {f"ada/{usual}": RIGHT, f"bruno/{usual}": RIGHT}
+        members |= {f"ada/{STEM}/{f'bruno/{STEM}/' * n}{STEM}.ipynb": "{" for n in range(2, 9)}
+        members |= {f"ada/{STEM}/bruno/{usual}": "{"} if beside else {}
+    place = zipped(tmp_path / "all.zip", members)
+    if not packed:
+        with zipfile.ZipFile(place) as archive:
+            archive.extractall(tmp_path / "all")
+        place = tmp_path / "all"
+    _, bruno = find_submissions(place)
+    assert bruno.learner.lower().startswith("bruno")
+    assert bruno.read().problem is None
+    assert not bruno.read().notes
+
+
+def test_a_folder_of_a_chapters_name_hides_nobody_elses_submission(tmp_path):
+    """Moodle's zip, unpacked: who hands in a folder called as a chapter changes nothing for
+    others.
+    """
+    ada, bruno = (f"{name}_assignsubmission_file_" for name in ("Ada_101", "Bruno_102"))
+    for name in (f"{ada}/{STEM}/x.ipynb", f"{bruno}/x.ipynb"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(RIGHT, encoding="utf-8")
+    assert [each.learner for each in find_submissions(tmp_path)] == ["Ada_101", "Bruno_102"]
