@@ -17,6 +17,7 @@ NUDGE_SECONDS = 1  # after which a kernel that has said nothing is asked somethi
 ATTEMPTS = 2  # at starting a kernel
 GRACE_SECONDS = 2  # between asking a cell to stop and making it
 POLL_SECONDS = 0.1
+MOST_REPLIES = 100  # that are looked at between two looks at the time
 LAG_SECONDS = 2  # by which outputs may come after the reply
 # Bytes of this process that messages may take; one may have any number of parts.
 MOST_GROWTH = 2**30
@@ -199,11 +200,12 @@ class LearnerKernel:
         return over is not None
 
     def replied(self, request):
-        """Return whether the kernel has answered the request itself."""
-        while message := self.client.next_reply():
-            if message.parent == request:
-                return True
-        return False
+        """Return whether the kernel has answered the request itself.
+
+        A few replies are looked at each time: there may be no end of those to other requests.
+        """
+        replies = (self.client.next_reply() for _ in range(MOST_REPLIES))
+        return any(reply and reply.parent == request for reply in replies)
 
 
 def reason_for(ran, seconds):

@@ -19,7 +19,7 @@ MAPPED = 2**28  # bytes of address space in all, beyond which shared mappings ar
 LONGEST_MAPS = 2**20
 # mappings whose pages belong to no process: shared ones, whatever their name says, and huge ones
 SHARED_MEMORY = re.compile(rb"^(\w+)-(\w+) (?:...s|\S+ \S+ \S+ \S+ +/anon_hugepage)", re.MULTILINE)
-SIZES = re.compile(r"^(VmSize|RssAnon|VmSwap|VmPTE):\s+(\d+) kB$", re.MULTILINE)
+SIZES = re.compile(rb"^(VmSize|RssAnon|VmSwap|VmPTE):\s+(\d+) kB$", re.MULTILINE)
 # Bytes that one socket may hold: two buffers of net.core.wmem_max, as Linux sets it, a message more
 # than that, and a filter.
 SOCKET = 2**20
@@ -80,9 +80,10 @@ def held_by(place):
     """Return the bytes of address space that a process has, and those that are its own: in memory,
     and neither a file's nor shared, swapped out, or in its tables of pages.
     """
-    with open(f"{place}/status") as file:
+    # as bytes: a process may have any name
+    with open(f"{place}/status", "rb") as file:
         sizes = {name: 1024 * int(size) for name, size in SIZES.findall(file.read())}
-    return sizes.pop("VmSize", 0), sum(sizes.values())
+    return sizes.pop(b"VmSize", 0), sum(sizes.values())
 
 
 def sockets():

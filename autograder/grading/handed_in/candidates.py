@@ -168,16 +168,21 @@ def in_folders_of_learners(paths, stems):
     own = {
         path
         for path in paths
-        if len(path.parts) > 2 and path.parent.name in stems and path.stem == path.parent.name
+        if len(path.parts) > 2
+        and path.parent.name in stems
+        and path.stem == path.parent.name
+        and not by_platform(path)[0]
     }
-    places = {path.parents[2] for path in own}
+    # the outermost first: below a learner's own folder, they name folders as they like
+    places = sorted({path.parents[2] for path in own}, key=lambda place: len(place.parts))
     owners = {}
     for path in paths:
-        for place in places.intersection(path.parents):
-            learner, stem, *rest = path.relative_to(place).parts
-            if rest and stem in stems:
-                usual = place / learner / stem / f"{stem}.ipynb"
-                owners[path] = None if usual in own and path != usual else (learner, stem)
+        for place in (each for each in places if each in path.parents):
+            learner, *below = path.relative_to(place).parts
+            if len(below) > 1 and below[0] in stems:
+                usual = place / learner / below[0] / f"{below[0]}.ipynb"
+                owners[path] = None if usual in own and path != usual else (learner, below[0])
+                break
     return owners
 
 

@@ -11,7 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from autograder.course import CourseError, chapters
-from autograder.grading.handed_in.candidates import Candidate, HandedIn, from_candidates, named
+from autograder.grading.handed_in.candidates import (
+    MOODLE,
+    Candidate,
+    HandedIn,
+    from_candidates,
+    named,
+)
 from autograder.grading.handed_in.submission import (
     LARGEST_NOTEBOOK,
     Submission,
@@ -74,6 +80,8 @@ def in_nbgrader_folders(place, stem):
     stems = [stem] if stem else chapters()
     found = []
     for folder in sorted(place.iterdir()):
+        if MOODLE.match(folder.name):
+            continue  # what lies in it is called as its learner likes
         there = [each for each in stems if is_folder(folder / each, or_closed=stem is not None)]
         found += [from_folder(folder / each, folder.name, each) for each in there]
     return found
