@@ -94,6 +94,8 @@ class Client:
         self.context.setsockopt(zmq.MAXMSGSIZE, largest_message)
         self.context.setsockopt(zmq.RCVHWM, MOST_WAITING)
         self.context.setsockopt(zmq.LINGER, 0)
+        # who sent what is no message has lost the connection, and nobody takes requests any more
+        self.context.setsockopt(zmq.SNDTIMEO, 0)
         self.shell, self.published = self.context.socket(zmq.DEALER), self.context.socket(zmq.SUB)
         self.published.subscribe(b"")
         self.shell.connect(f"ipc://{connection['ip']}-{connection['shell_port']}")
@@ -105,7 +107,7 @@ class Client:
 
     def execute(self, source, expression=None):
         """Ask for code to be run and for an expression to be evaluated; return the id of the
-        request.
+        request, or None where nobody takes it.
         """
         content = {
             "code": source,
@@ -115,7 +117,10 @@ class Client:
             "allow_stdin": False,
             "stop_on_error": True,
         }
-        return self.session.send(self.shell, "execute_request", content)["header"]["msg_id"]
+        try:
+            return self.session.send(self.shell, "execute_request", content)["header"]["msg_id"]
+        except zmq.Again:
+            return None
 
     def ask_who_it_is(self):
         """Ask what every kernel answers; that it is at work on it, and done, is published."""

@@ -161,6 +161,9 @@ class LearnerKernel:
             return Ran("timeout")
         ran = Ran()
         request = self.client.execute(source, expression)
+        if request is None:
+            self.stop()
+            return Ran("died")
         if self.follow(request, ran, time.monotonic() + seconds, awaited):
             return ran
         if self.gone or not self.process.is_alive():

@@ -59,11 +59,13 @@ def stretched(mask, shape):
 
 
 def numbers_of(value):
-    """Return a value's numbers as a floating array; None where it has none."""
-    if isinstance(value, list) and all(type(each) in (int, float) for each in value):
-        return np.array(value, dtype=np.float64)
-    if type(value) in (int, float):
-        return np.asarray(value, dtype=np.float64)
+    """Return a value's numbers as a floating array; None where it has none, or too large ones."""
+    several = isinstance(value, list) and all(type(each) in (int, float) for each in value)
+    if several or type(value) in (int, float):
+        try:
+            return np.array(value, dtype=np.float64)
+        except OverflowError:
+            return None
     if not isinstance(value, np.ndarray | Tensor) or numbers(value).dtype.kind not in NUMERIC:
         return None
     values = numbers(value)
