@@ -1,0 +1,106 @@
+"""A recurrent encoder and additive attention, each with two faults."""
+
+import numpy as np
+
+from tests.two_faults import collector
+
+PAIRS = []
+two_faults = collector(PAIRS)
+
+
+@two_faults("rnn_encode", "only the last state is wanted", "a network can do without its bias")
+def last_state_without_bias(inputs, w_input, w_hidden, bias):
+    state = np.zeros_like(bias)
+    for row in inputs:
+        state = np.tanh(row @ w_input + state @ w_hidden)
+    return state
+
+
+@two_faults("rnn_encode", "the zero state is one of the states", "the bias is added after tanh")
+def zero_state_kept_bias_late(inputs, w_input, w_hidden, bias):
+    states = [np.zeros_like(bias)]
+    for row in inputs:
+        states.append(np.tanh(row @ w_input + states[-1] @ w_hidden) + bias)
+    return np.stack(states)
+
+
+@two_faults("rnn_encode", "no tanh is needed", "the result is float64 whatever comes in")
+def linear_in_float64(inputs, w_input, w_hidden, bias):
+    states = np.zeros((len(inputs), len(bias)))
+    state = np.zeros(len(bias))
+    for step, row in enumerate(inputs):
+        state = row @ w_input + state @ w_hidden + bias
+        states[step] = state
+    return states
+
+
+@two_faults("rnn_encode", "a second name is a second array", "a logistic function will do for tanh")
+def logistic_in_one_array(inputs, w_input, w_hidden, bias):
+    states = []
+    state = np.zeros_like(bias)
+    for row in inputs:
+        state[:] = 1 / (1 + np.exp(-(row @ w_input + state @ w_hidden + bias)))
+        states.append(state)
+    return np.stack(states) if states else np.empty((0, len(bias)), dtype=bias.dtype)
+
+
+@two_faults("rnn_encode", "w_hidden stands in front of the state", "the bias is the first state")
+def hidden_in_front_from_the_bias(inputs, w_input, w_hidden, bias):
+    states = np.empty((len(inputs), len(bias)), dtype=inputs.dtype)
+    state = bias
+    for step, row in enumerate(inputs):
+        state = np.tanh(row @ w_input + w_hidden @ state + bias)
+        states[step] = state
+    return states
+
+
+def softmax(scores):
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()
+
+
+@two_faults("additive_attention", "no tanh is needed", "exp of the raw scores is good enough")
+def linear_with_raw_exponentials(query, keys, w_query, w_key, v):
+    exponentials = np.exp((query @ w_query + keys @ w_key) @ v)
+    weights = exponentials / exponentials.sum()
+    return weights @ keys, weights
+
+
+@two_faults("additive_attention", "weights come first", "tanh is taken of each part")
+def weights_first_tanh_of_parts(query, keys, w_query, w_key, v):
+    weights = softmax((np.tanh(query @ w_query) + np.tanh(keys @ w_key)) @ v)
+    return weights, weights @ keys
+
+
+@two_faults(
+    "additive_attention",
+    "the projected keys are averaged",
+    "scores are divided by the root of their width",
+)
+def scaled_projected_keys(query, keys, w_query, w_key, v):
+    projected = keys @ w_key
+    weights = softmax(np.tanh(query @ w_query + projected) @ v / np.sqrt(len(v)).astype(v.dtype))
+    return weights @ projected, weights
+
+
+@two_faults(
+    "additive_attention",
+    "scores are weights",
+    "the result is float64 whatever comes in",
+)
+def scores_in_float64(query, keys, w_query, w_key, v):
+    scores = (np.tanh(query @ w_query + keys @ w_key) @ v).astype(np.float64)
+    return scores @ keys, scores
+
+
+@two_faults("additive_attention", "the two matrices are alike", "exponentials are weights")
+def one_matrix_and_no_sum(query, keys, w_query, w_key, v):
+    scores = np.tanh(query @ w_query + keys @ w_query) @ v
+    weights = np.exp(scores - scores.max())
+    return weights @ keys, weights
+
+
+@two_faults("additive_attention", "tanh comes after v", "the context is the plain mean of the keys")
+def tanh_late_and_mean(query, keys, w_query, w_key, v):
+    weights = softmax(np.tanh((query @ w_query + keys @ w_key) @ v))
+    return keys.mean(axis=0), weights
