@@ -124,11 +124,8 @@ def keeps_lengths(inputs, results, of="the result", argument="x"):
     off = np.abs(after - before) > 10 * relative(results[of]) * np.maximum(before, 1)
     if not off.any():
         return None
-    row = name_of_slice(of, off, -1)
-    return (
-        f"turning a row keeps its length, but {row} has length {after[off].flat[0]:.4g}, and had"
-        f" {before[off].flat[0]:.4g}"
-    )
+    row, (has, had) = name_of_slice(of, off, -1), apart(after[off].flat[0], before[off].flat[0])
+    return f"turning a row keeps its length, but {row} has length {has}, and had {had}"
 
 
 def within_one(inputs, results, of="the result"):

@@ -106,6 +106,8 @@ def test_a_row_that_is_stretched_is_named_with_its_lengths():
     x = np.array([[[3.0, 4.0], [6.0, 8.0]]])
     keeps_lengths = LAWS["keeps_lengths"]
     assert keeps_lengths({"x": x}, {"the result": x[..., ::-1]}) is None
+    nearly = keeps_lengths({"x": x / 5}, {"the result": x / 5 * 1.00002})
+    assert nearly.endswith("result[0, 0, :] has length 1.00002, and had 1")
     found = keeps_lengths({"x": x}, {"the result": x * [[1], [2]]})
     assert found == "turning a row keeps its length, but result[0, 1, :] has length 20, and had 10"
 
