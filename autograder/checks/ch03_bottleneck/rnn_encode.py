@@ -65,7 +65,7 @@ shown, hidden, wrong, right = checks.words
 
 shown("a single word, before which the state is zero", network(1, 2, 2))
 shown("two words: the second is read with the first state", network(2, 2, 2))
-shown("four words", network(4, 2, 3), weight=2)
+shown("four words", network(4, 2, 3), weight=4)
 shown("as many words as numbers in a word and in the state", network(3, 3, 3))
 shown("one word, then zeros: the state fades but stays", one_word_then_silence(4, 2))
 shown("the bias counts at every step", network(3, 2, 3).but(inputs=np.zeros_like))
@@ -75,7 +75,7 @@ shown(
 )
 shown("float32 in, float32 out", network(2, 3, 2, dtype=np.float32))
 shown("the arguments stay as they were", network(3, 2, 2), probe=arguments_after)
-hidden("a longer sentence", network(9, 4, 5, recurrent=0.5), weight=2)
+hidden("a longer sentence", network(9, 4, 5, recurrent=0.5), weight=4)
 hidden("words of one number, a state of one number", network(4, 1, 1))
 hidden("a state wider than the words", network(3, 2, 6, recurrent=0.4))
 hidden("all sizes equal", network(4, 4, 4))
