@@ -2,7 +2,7 @@
 and in the frames that call it.
 """
 
-EARNS = {"softmax": 1.83}
+EARNS = {"softmax": 1.91}
 
 # %%
 import sys
