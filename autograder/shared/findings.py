@@ -113,7 +113,8 @@ def parts_that_are_right(exercise, case, seen):
     if "raised" in seen or not isinstance(case.expected.get("result"), tuple):
         return []
     leaves, _ = all_leaves(exercise, case, seen)
-    fitting = {leaf[0]: leaf for leaf in leaves if not any(stage(*leaf) for stage in STAGES)}
+    stages = (find_in_type, *STAGES)
+    fitting = {leaf[0]: leaf for leaf in leaves if not any(stage(*leaf) for stage in stages)}
     inputs = case.inputs.get("forward", case.inputs)
     results = {name: got for name, (_, _, got) in fitting.items()}
     broken = {
@@ -164,10 +165,7 @@ def pair_up(wanted, got, names=()):
         leaves = list(zip(names, wanted, got, strict=True))
     else:
         leaves = [("the result", wanted, got)]
-    for name, one, other in leaves:
-        if found := find_in_type(name, one, other):
-            return [], found
-    return leaves, None
+    return leaves, next(filter(None, (find_in_type(*leaf) for leaf in leaves)), None)
 
 
 def find_in_type(name, wanted, got):

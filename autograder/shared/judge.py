@@ -63,7 +63,10 @@ def judge(exercise, observations, suspects=()):
         for case, seen in zip(exercise.cases, observations, strict=True)
     ]
     findings = [find(exercise, case, seen) for case, seen in pairs]
-    parts = [parts_that_are_right(exercise, case, seen) for case, seen in pairs]
+    parts = [
+        parts_that_are_right(exercise, case, seen) if found else []
+        for found, (case, seen) in zip(findings, pairs, strict=True)
+    ]
     answers = any(
         (found is None or right) and is_ordinary(case)
         for found, right, (case, _) in zip(findings, parts, pairs, strict=True)

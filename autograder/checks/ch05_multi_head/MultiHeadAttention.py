@@ -35,17 +35,18 @@ def attending(
     key_len=None,
     dtype=torch.float64,
     scale=1.0,
+    parts=(),
     **mask,
 ):
     """Make the inputs of a case: a module, and what it is called with. Without `key_len`, sentences
-    attend to themselves; the mask may be a description.
+    attend to themselves; the mask may be a description, and parts are those of `module_case`.
     """
     d_model = num_heads * head_dim
     lengths = (seq_len, key_len, key_len) if key_len else (seq_len,)
     drawn = [normal(rng, batch, each, d_model, dtype=dtype, scale=scale) for each in lengths]
     inputs = dict(zip(("query", "key", "value"), 3 * drawn, strict=False))
     constructor = d_model, num_heads
-    return module_case(rng, MultiHeadAttention, constructor, inputs | mask, dtype)
+    return module_case(rng, MultiHeadAttention, constructor, inputs | mask, dtype, **dict(parts))
 
 
 PAST_AND_PRESENT = torch.ones(3, 3).tril().bool()
@@ -193,6 +194,12 @@ hidden(
     attending(1, 3, 2, 2, key_len=4, mask=torch.ones(1, 1, 3, 4, dtype=torch.bool)),
 )
 hidden("large scores", attending(2, 4, 2, 4, scale=12.0))
+hidden(
+    "scores far below -10,000 beside masked ones",
+    attending(4, 3, 2, 3, mask=PAST_AND_PRESENT, scale=1000.0),
+    weight=2,
+)
+hidden("in train mode nothing is dropped", attending(2, 5, 8, 3, parts={"train": True}), weight=3)
 hidden(
     "float32 in, float32 out, with a mask",
     attending(2, 4, 2, 2, mask=some_mask(2, 1, 1, 4), dtype=torch.float32),

@@ -94,6 +94,18 @@ def test_a_missing_part_of_a_pair_is_named():
     assert "should return (output, weights)" in message
 
 
+@pytest.mark.parametrize("weights", [None, 3, "weights"])
+def test_an_output_beside_something_else_than_weights_earns_its_half(weights):
+    verdicts = judged(
+        EXERCISES["scaled_dot_product_attention"].prepare(b"any", visible=True),
+        lambda *inputs: (scaled_dot_product_attention(*inputs)[0], weights),
+    )
+    asked = [verdict for verdict in verdicts if "weights is" in verdict.message]
+    assert len(asked) > 3
+    assert all(verdict.earned == 0.5 for verdict in asked)
+    assert all("output, on the other hand, is right" in verdict.message for verdict in asked)
+
+
 def test_a_function_that_refuses_nothing_is_told_what_to_raise():
     right = EXERCISES["one_hot"].reference
     message = first_message(
