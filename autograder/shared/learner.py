@@ -46,7 +46,9 @@ def check(exercise, hidden=False):
         print(f"{GREEN}✓ {exercise}: all {len(verdicts)} cases pass.{PLAIN}")
         return None
     suspects = [
-        name for name in names_used_by(namespace[exercise]) if fails(name, exercises, namespace)
+        name
+        for name in names_used_by(namespace[exercise])
+        if name != exercise and fails(name, exercises, namespace)
     ]
     if suspects:
         verdicts = verdicts_on(prepared, namespace, suspects)

@@ -126,3 +126,14 @@ def test_what_an_optimizer_loads_takes_none_of_a_cases_time():
     )
     assert ran.returncode == 0, ran.stderr
     assert "✓ train_step: all" in ran.stdout, ran.stdout
+
+
+def test_a_function_is_no_suspect_of_itself():
+    text = output_of(
+        "import torch\n"
+        "def softmax(scores, axis=-1):\n"
+        "    return 2 * torch.softmax(torch.from_numpy(scores), dim=axis).numpy()\n"
+        "check('softmax')"
+    )
+    assert "every number is 2 times what it should be" in text
+    assert "It calls softmax" not in text

@@ -223,7 +223,9 @@ def told_of_devices(implementation, inputs):
     return list(told["noted"].values()) if "noted" in told else told["raised"]["type"]
 
 
-LOST = Opaque("on that device")
+def is_lost(told, device):
+    """Return whether this device was told, and a result without any of its numbers."""
+    return told[0] == device and not told[1].values.any()
 
 
 @pytest.mark.parametrize("kept", [decoder_mask, padding_mask, reading_numbers])
@@ -239,7 +241,7 @@ def test_a_result_on_the_device_of_its_arguments_is_told_from_another(kept):
         lambda token_ids: padding_mask(token_ids) & causal_mask(3, "cpu"), inputs
     )
     assert fixed == "RuntimeError"
-    assert told_of_devices(forgetting_the_device, inputs) == ["cpu", LOST]
+    assert is_lost(told_of_devices(forgetting_the_device, inputs), "cpu")
 
 
 def test_a_device_that_is_asked_for_is_told_from_another():
@@ -249,7 +251,7 @@ def test_a_device_that_is_asked_for_is_told_from_another():
     assert (result.values == causal_mask(3).numpy()).all()
     device, _ = told_of_devices(lambda seq_len, device: causal_mask(seq_len, "cpu"), inputs)
     assert device == "cpu"
-    assert told_of_devices(lambda seq_len, device: causal_mask(seq_len), inputs) == ["cpu", LOST]
+    assert is_lost(told_of_devices(lambda seq_len, device: causal_mask(seq_len), inputs), "cpu")
 
 
 def test_a_label_that_is_made_up_gives_no_numbers():
@@ -259,7 +261,7 @@ def test_a_label_that_is_made_up_gives_no_numbers():
             vars(mode).get("known", {})[id(mask)] = (mask, "meta")
         return mask
 
-    assert told_of_devices(labelled, {"seq_len": 3, "device": "meta"}) == ["meta", LOST]
+    assert is_lost(told_of_devices(labelled, {"seq_len": 3, "device": "meta"}), "meta")
 
 
 def test_a_single_number_goes_with_any_device():
