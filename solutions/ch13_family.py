@@ -25,9 +25,7 @@ from solutions.ch07_layers import EncoderLayer, LayerNorm
 
 
 # %% exercise="mask_tokens" points=3
-def mask_tokens(
-    token_ids, mask_id, special_ids, choose, change, replacement, probability=0.15
-):
+def mask_tokens(token_ids, mask_id, special_ids, choose, change, replacement, probability=0.15):
     """Hide words for a model to guess, as BERT does.
 
     Args:

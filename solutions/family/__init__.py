@@ -1,0 +1,1 @@
+"""Models of chapter 13, and other people's weights in them."""
