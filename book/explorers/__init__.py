@@ -34,7 +34,9 @@ from book.widgets.models import (
 )
 from book.widgets.scripts import names, script, style
 
-# Those that run the trained translator, with what `translating.js` has for all of them.
+# Those that run a trained model, with what `running.js` has for all of them.
+RUNNING = ("ablation", "cache", "gap", "sampler", "translator")
+# Of these, those that run the trained translator, with what `translating.js` has for them.
 TRANSLATING = ("ablation", "cache", "translator")
 
 __all__ = [
@@ -63,9 +65,9 @@ def show(name, label, **state):
         state: what the explorer starts from; anything that JSON can hold.
     """
     folder = f"../_static/{name}"
-    needed = [f"{folder}/{script(name).name}"]
-    if name in TRANSLATING:
-        needed.insert(0, "../_static/translating.js")
+    shared = {"running.js": RUNNING, "translating.js": TRANSLATING}
+    needed = [f"../_static/{file}" for file, users in shared.items() if name in users]
+    needed.append(f"{folder}/{script(name).name}")
     scripts = "".join(f'<script defer src="{path}"></script>' for path in needed)
     return HTML(
         f'<link rel="stylesheet" href="{folder}/{style(name).name}"><div class="explorer"'

@@ -3,13 +3,11 @@
 // that run it, once for a page.
 globalThis.translating ??= (() => {
   const { html, button } = globalThis.explorerKit;
-  // of the page's static files
-  const BASE = document.currentScript ? new URL(".", document.currentScript.src) : null;
+  const { FETCHING, open, once } = globalThis.running;
   const [BOS, EOS, UNK] = [1, 2, 3];
   const LONGEST = 12; // words of the longest sentence that it was trained on
   const SINGLE =
     "It was trained on whole sentences and has never seen a single word, so this is a guess.";
-  const FETCHING = "Fetching the model: some megabytes, once.";
   // As solutions/translator/data/tokenizer.py: what a word is, and where no space stands.
   const LETTER = "\\p{L}\\p{M}\\p{N}_";
   const WORD = new RegExp([
@@ -51,33 +49,13 @@ globalThis.translating ??= (() => {
     return words.map((word, i) => (apart(word, i) ? " " : "") + word).join("");
   }
 
-  let loading; // one model for all explorers of a page
-  function load() {
-    loading ??= fetchModel().catch((error) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  }
-
-  async function fetchModel() {
-    const stop = (why) => { throw new Error(why); };
-    if (typeof WebAssembly !== "object")
-      stop("This browser runs no WebAssembly, which the model needs.");
-    if (!BASE || BASE.protocol === "file:")
-      stop("The model needs a page that comes over http: serve the book’s folder.");
-    const folder = new URL("translator-model/", BASE);
-    const answer = await fetch(new URL("words.json", folder));
-    if (!answer.ok) stop("This copy of the book was built without the model.");
-    const words = await answer.json();
-    const ort = await import(new URL("vendor/onnxruntime/ort.wasm.min.mjs", BASE));
-    ort.env.wasm.wasmPaths = new URL("vendor/onnxruntime/", BASE).href;
-    ort.env.wasm.numThreads = 1;
-    const graph = (name) => ort.InferenceSession.create(new URL(name, folder).href);
+  // one model for all explorers of a page
+  const load = once(async () => {
+    const { ort, about: words, graph } = await open("translator-model/", "words.json");
     const start = await graph("start.onnx");
     const step = await graph("step.onnx");
     return { ort, words, start, step, ids: new Map(words.source.map((word, id) => [word, id])) };
-  }
+  });
 
   const idsOf = (words, { ids }) => words.map((word) => ids.get(word) ?? UNK);
 

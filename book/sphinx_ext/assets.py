@@ -1,9 +1,11 @@
-"""What the book serves beside its pages: packages that its scripts use, and the trained translator.
+"""What the book serves beside its pages: packages that its scripts use, the trained translator, and
+chapter 13's models.
 
 Small packages are kept in git, in `book/_static/vendor`. What is too large for that comes into
 `_build/static`: as an extension of Sphinx (`_config.yml` names it) this fills that folder before
 each build and adds it to the static files. Without a network a package that is not there yet is
-left out, and without a trained translator its model; the page that wants them then says so.
+left out, and without a trained translator its model; the page that wants them then says so. Chapter
+13's models are made from weights that are in git.
 
     python -m book.sphinx_ext.assets            fill `_build/static`, as a build does python -m
     book.sphinx_ext.assets newest     say which versions npm has, with what is to be pinned here
@@ -28,6 +30,8 @@ KEPT_IN_GIT = ROOT / "book" / "_static"
 TRAINED = ROOT / "_build" / "translator"  # where `make demo` trains
 MODEL = "translator-model"
 EXPORT = ROOT / "solutions" / "translator" / "export_onnx.py"  # a change in it changes the files
+FAMILY = "family-models"  # chapter 13's, whose weights are in git
+FAMILY_EXPORT = ROOT / "solutions" / "family" / "export_onnx.py"
 SECONDS = 60  # for a package to come
 
 
@@ -181,6 +185,21 @@ def export_model(trained, folder):
     unfinished.rename(folder)
 
 
+def export_family(static=STATIC):
+    """Write the files of chapter 13's models for a browser, where they are missing or old."""
+    from book.experiments.family import in_the_page
+    from solutions.family.export_onnx import export
+
+    folder = static / FAMILY
+    for name, weights in in_the_page.WEIGHTS.items():
+        about = folder / f"{name}.json"  # which is written last
+        sources = (weights, FAMILY_EXPORT)
+        if not about.exists() or about.stat().st_mtime < max(
+            each.stat().st_mtime for each in sources
+        ):
+            export(*in_the_page.model(name), folder, name)
+
+
 def setup(app):
     """Be an extension of Sphinx."""
     app.connect("config-inited", add_static_files)
@@ -191,6 +210,7 @@ def add_static_files(app, config):
     """Prepare the folder, and have it copied with the other static files."""
     for sentence in prepare():
         print(f"book: {sentence}")
+    export_family()
     config.html_static_path.append(str(STATIC))
 
 
@@ -231,3 +251,4 @@ if __name__ == "__main__":
         case _:
             for line in prepare():
                 print(line, file=sys.stderr)
+            export_family()

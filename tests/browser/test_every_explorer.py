@@ -28,12 +28,15 @@ PAGES = {
     "tiles": "ch11_efficiency",
     "cache": "ch11_efficiency",
     "ablation": "ch12_interpretation",
+    "family": "ch13_family",
+    "sampler": "ch13_family",
+    "gap": "ch13_family",
     "translator": "index",
 }
 WITH_ITALIAN = ("masking", "decoding", "training", "beam", "cache", "ablation", "translator")
-WITH_BARS = ("attention", "heads", "decoding")
+WITH_BARS = ("attention", "heads", "decoding", "sampler", "gap")
 CONTROLS = (
-    "input[type=range], input[type=text], select, .explorer-button, .explorer-chip > span,"
+    "input[type=range], input[type=text], input[type=number], select, .explorer-button, .explorer-chip > span,"
     " .explorer-switch, .masking-mask button"
 )
 THUMB = 43.9  # pixels: 44, but for rounding
