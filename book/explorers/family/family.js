@@ -75,14 +75,10 @@
     const rows = html("tbody");
     const outputs = html("table", { class: "explorer-table family-outputs" },
       html("caption", {}, "Which outputs will move?"),
-      headings(["I expect this one to move", "", "how far it moved"]), rows);
+      headings(["I expect this one to move", "", "moved by"]), rows);
     const mask = html("table", { class: "family-mask explorer-result" });
-    const see = button("See what moves", () => choose({ seen: true }), "family-see");
-    const again = button("Predict again", () => {
-      choose(fresh);
-      see.focus();
-    });
-    const buttons = html("div", { class: "explorer-buttons" }, see, again);
+    const see = button("", () => choose(model.get("seen") ? fresh : { seen: true }), "family-see");
+    const buttons = html("div", { class: "explorer-buttons" }, see);
     let drawn = -1; // the model that is on the screen
     let picks = null;
     let lines = []; // {row, box, track, fill, number}
@@ -167,8 +163,10 @@
       const extra = marked.filter((place) => !moving.includes(place)).sort((a, b) => a - b);
       if (!marked.length) return ["You had marked none."];
       if (!missed.length && !extra.length) return ["That is what you expected."];
+      const many = missed.length > 4;
       return [
-        missed.length ? said`You missed ${several(now, missed)}. ` : "",
+        many ? `You missed ${missed.length} of them. ` : "",
+        missed.length && !many ? said`You missed ${several(now, missed)}. ` : "",
         extra.length ? said`You expected ${several(now, extra)} to move, and nothing reached
           ${extra.length === 1 ? "it" : "them"}.` : "",
       ];
@@ -201,10 +199,7 @@
         row.classList.toggle("family-moves", Boolean(seen) && moves);
         row.classList.toggle("family-still", Boolean(seen) && !moves);
       });
-      const focused = document.activeElement === see;
-      see.hidden = Boolean(seen);
-      again.hidden = !seen;
-      if (focused && seen) again.focus();
+      see.textContent = seen ? "Predict again" : "See what moves";
       const changed = now.image ? now.inputs[input] : worded(now, `“${now.inputs[input]}”`, input);
       if (!seen) {
         say([...said`${now.name}: ${changed} is replaced by another

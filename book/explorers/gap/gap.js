@@ -30,7 +30,7 @@
     let { words, gap, place, other } = first; // `other` takes the place of words[place]
     let [before, after] = [first.before, first.after]; // shares of all words at the gap
     let turn = 0;
-    let cells = [];
+    let loaded = false;
 
     const typing = { type: "text", maxlength: "200", autocomplete: "off", spellcheck: "false" };
     const input = html("input", { ...typing, class: "explorer-button", lang: "en" });
@@ -39,7 +39,7 @@
       event.preventDefault();
       read();
     } }, html("label", { class: "translator-label" }, html("span", {}, "English"), input),
-    html("button", { type: "submit", class: "explorer-button translator-go" }, "Take it"));
+    html("button", { type: "submit", class: "explorer-button translator-go" }, "Read it"));
     const examples = html("p", { class: "translator-examples" }, html("span", {}, "Try: "),
       ...model.get("examples").map((text) => button(text, () => {
         input.value = text;
@@ -81,10 +81,11 @@
     async function ask() {
       const mine = ++turn;
       [before, after] = [null, null];
-      status.textContent = FETCHING;
+      status.textContent = loaded ? "" : FETCHING;
       redraw();
       try {
         const { ids, score } = await load();
+        loaded = true;
         const known = (word) => ids.get(word) ?? UNK;
         const shares = async (sentence) => {
           const row = sentence.map((word, at) => (at === gap ? MASK : known(word)));
@@ -162,7 +163,7 @@
     function drawTable(same) {
       const best = [...new Set([...likeliest(before), ...(same ? [] : likeliest(after))])];
       const most = Math.max(...best.map((id) => Math.max(before[id], after[id])));
-      cells = best.map((id) => {
+      rows.replaceChildren(...best.map((id) => {
         const [grey, orange] = [bar(), bar()];
         grey.fill(before[id] / most);
         orange.fill(after[id] / most);
@@ -174,8 +175,7 @@
           ? [vocabulary[id], html("small", {}, " (hidden)")] : [vocabulary[id]];
         return html("tr", {}, html("th", { scope: "row" }, ...name), orange.track,
           html("td", {}, percent(before[id])), html("td", {}, same ? "" : percent(after[id])));
-      });
-      rows.replaceChildren(...cells);
+      }));
     }
 
     // The word that was hidden: how likely the model finds it, and which place it has.
@@ -206,9 +206,9 @@
         told.push(`With “${other}” instead of “${words[place]}”, ${share} of the probability goes to ` +
           `other words, and ${top === now ? `“${now}” is still` : `“${now}” is now`} the likeliest.`);
         told.push(place > gap
-          ? "That word is to the right of the gap: a GPT could not see it, and would give the " +
-            "same answer to both."
-          : "That word is to the left of the gap, where a GPT could see it as well.");
+          ? "The changed word is to the right of the gap: a GPT could not see it, and would give " +
+            "the same answer to both."
+          : "The changed word is to the left of the gap, where a GPT could see it as well.");
       } else told.push("Change another word, and see what that does to the gap.");
       say(told.join(" "));
     }
