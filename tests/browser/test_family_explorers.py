@@ -328,10 +328,14 @@ def test_writing_can_be_stopped_and_unknown_characters_are_left_out(chapter):
     write(chapter, "Read it")
     assert written(chapter) == "a va, Alice"
     assert "never seen them: Ç" in box.get_by_role("status").inner_text()
+    for more in (1, 2):
+        write(chapter, "Write one character")
+        assert len(written(chapter)) == len("a va, Alice") + more
+    read = written(chapter)
     box.get_by_label("Prompt").fill("日本")
     write(chapter, "Read it")
     assert "at least one character" in box.get_by_role("status").inner_text()
-    assert written(chapter) == "a va, Alice"
+    assert written(chapter) == read
 
 
 # --- the gap ---

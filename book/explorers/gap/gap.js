@@ -92,7 +92,7 @@
           return softmax((await score(row))[gap]);
         };
         const one = await shares(words);
-        const two = await shares(replaced());
+        const two = other === words[place] ? one : await shares(replaced());
         if (mine !== turn) return;
         [before, after] = [one, two];
         const unknown = [...new Set(words.filter((word) => !ids.has(word)))];

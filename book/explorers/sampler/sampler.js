@@ -80,6 +80,7 @@
     const typing = { type: "text", maxlength: "300", autocomplete: "off", spellcheck: "false" };
     const input = html("input", { ...typing, class: "explorer-button", lang: "en" });
     input.value = prompt;
+    let taken = prompt; // what was in the field when it was read
     const form = html("form", { class: "translator-form", onsubmit: (event) => {
       event.preventDefault();
       during(begin);
@@ -155,7 +156,8 @@
 
     // Takes the prompt from its field, without characters that the model has never seen.
     async function begin(check) {
-      const typed = [...input.value.normalize("NFC")];
+      taken = input.value;
+      const typed = [...taken.normalize("NFC")];
       const known = typed.filter((each) => ready.ids.has(each));
       const unknown = [...new Set(typed.filter((each) => !ready.ids.has(each)))];
       if (!known.length) throw new Error("Type at least one character that the model knows.");
@@ -167,7 +169,7 @@
     }
 
     async function write(count, check) {
-      if (input.value !== prompt) await begin(check);
+      if (input.value !== taken) await begin(check);
       for (let i = 0; i < count; i += 1) {
         if (i) await rest();
         check();
