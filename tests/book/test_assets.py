@@ -11,7 +11,9 @@ import urllib.error
 
 import pytest
 
+from book.experiments.family import in_the_page
 from book.sphinx_ext import assets
+from solutions.ch13_family import LanguageModel
 
 
 @pytest.fixture
@@ -140,3 +142,22 @@ def test_the_translator_is_exported_again_where_its_weights_or_its_exporter_chan
             os.utime(changed, (4, 4))
         assert assets.prepare(static, trained, {}) == []
         assert exported == [folder] * (changed is not None)
+
+
+def test_models_whose_weights_are_in_git_are_exported_once_and_again_when_they_change(
+    tmp_path, monkeypatch
+):
+    weights = tmp_path / "tiny.safetensors"
+    weights.touch()
+    model = LanguageModel(5, 8, 4, 2, 1, 8)
+    monkeypatch.setattr(in_the_page, "WEIGHTS", {"tiny": weights})
+    monkeypatch.setattr(in_the_page, "model", lambda name: (model, list("abcde"), -1))
+    files = [tmp_path / assets.FAMILY / f"tiny.{kind}" for kind in ("onnx", "json")]
+    made = []
+    for newer in (0, 0, 60):
+        if newer:
+            os.utime(weights, (files[1].stat().st_mtime + newer,) * 2)
+        assets.export_family(tmp_path)
+        made.append([each.stat().st_mtime_ns for each in files])
+    assert made[0] == made[1]
+    assert made[1] < made[2]
