@@ -286,20 +286,7 @@ def untied(self):
     self.head = nn.Linear(
         self.token_embedding.embedding_dim, self.token_embedding.num_embeddings, bias=False
     )
-    self.scored = lambda x: self.head(self.final_norm(x))
-
-
-@wrong(
-    "a copy at the start ties two matrices",
-    """Your output layer begins as the embedding, and goes its own way with the first step. Which
-    object should both of them be?""",
-    rule="made",
-)
-def tied_at_the_start(self):
-    self.head = nn.Linear(
-        self.token_embedding.embedding_dim, self.token_embedding.num_embeddings, bias=False
-    )
-    self.head.weight.data = self.token_embedding.weight.data
+    nn.init.eye_(self.head.weight)
     self.scored = lambda x: self.head(self.final_norm(x))
 
 
@@ -325,7 +312,8 @@ wrong(
 
 wrong(
     "pre-norm layers need no norm behind them",
-    "Changing `final_norm` does not change your result. What do pre-norm layers leave unnormalised?",
+    """Changing `final_norm` does not change your result. What do pre-norm layers leave
+    unnormalised?""",
     scored=lambda self, x: functional.linear(x, self.token_embedding.weight),
 )
 

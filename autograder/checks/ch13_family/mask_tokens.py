@@ -75,7 +75,9 @@ def the_mask_is_special(rng):
 
 def masking_with(
     chosen=lambda choose, probability: choose < probability,
-    unspecial=lambda token_ids, special_ids: ~torch.isin(token_ids, torch.tensor(special_ids)),
+    unspecial=lambda token_ids, special_ids: (
+        ~torch.isin(token_ids, token_ids.new_tensor(special_ids))
+    ),
     masked=lambda change: change < 0.8,
     replaced=lambda change: change < 0.9,
     asked=lambda chosen, masked, replaced: chosen,

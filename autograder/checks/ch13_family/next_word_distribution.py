@@ -5,7 +5,7 @@ import torch
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.draw import normal
-from autograder.authoring.drawn import drawn, integer
+from autograder.authoring.drawn import drawn
 from autograder.shared.laws import sums_to_one
 from autograder.shared.probes import arguments_after, device_kept, returned_for_views
 from solutions.ch13_family import next_word_distribution
@@ -206,7 +206,7 @@ hidden(
 )
 hidden(
     "the logits of a batch stay as they were",
-    logits=apart(3, integer(5, 8)),
+    logits=apart(3, 7),
     temperature=0.0,
     probe=arguments_after,
 )
@@ -361,7 +361,8 @@ wrong(
 
 wrong(
     "top_p before top_k",
-    "Each step alone is right. In which order does the statement name them?",
+    """Each step alone is right. With both, `top_p` is a share of which distribution: of the full
+    one, or of what `top_k` has left?""",
     order=("temperature", "top_p", "top_k"),
 )
 
@@ -371,16 +372,6 @@ wrong(
     """Each step alone is right. The temperature changes how many words reach `top_p`: when is it
     applied?""",
     order=("top_k", "top_p", "temperature"),
-)
-
-
-wrong(
-    "both look at the full distribution",
-    """Each step alone is right. With both, `top_p` is to be reached by what `top_k` has left: of
-    which distribution do you take it?""",
-    by_count=kept_likeliest,
-    by_mass=lambda probabilities, top_p: smallest_set(probabilities, top_p),
-    then=renormalised,
 )
 
 

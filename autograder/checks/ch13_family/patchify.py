@@ -156,13 +156,6 @@ wrong(
 )
 
 
-wrong(
-    "it is enough that patches fill the area",
-    "Five times four pixels can be cut into fours, but not into squares. Which two sizes count?",
-    refused=lambda height, width, size: height * width % size**2,
-)
-
-
 @wrong(
     "what does not fill a patch is padded",
     "You have added pixels that nobody gave. What does the docstring say under Raises?",
