@@ -158,7 +158,7 @@ def next_word_loss(logits, token_ids, pad_id=0):
 # products with those rows; GPT-2 draws them with 0.02.
 #
 # For example, `LanguageModel(68, 64, 48, 4, 2, 96)` has 68 · 48 + 64 · 48 numbers in its two tables,
-# 18,912 in each of its two layers and 96 in its last norm: 44,256 in all.
+# 18,960 in each of its two layers and 96 in its last norm: 44,352 in all.
 #
 # *Hint:* chapter 6 has a mask for each of the two kinds.
 

@@ -187,7 +187,13 @@ hidden("a negative top_p is refused", logits=apart(2, 4), temperature=1.0, top_k
 hidden("a negative top_k is refused", logits=apart(2, 4), temperature=1.0, top_k=-2)
 hidden("another negative temperature is refused", logits=apart(2, 4), temperature=-2.0)
 hidden("a single word", logits=apart(3, 1), temperature=0.7, top_k=3, top_p=0.5)
-hidden("in float32", logits=apart(2, 6, dtype=torch.float32), temperature=0.8, top_k=4, top_p=0.8)
+hidden(
+    "float32 stays float32",
+    logits=apart(2, 6, dtype=torch.float32),
+    temperature=0.8,
+    top_k=4,
+    top_p=0.8,
+)
 hidden(
     "logits that do not lie side by side",
     logits=apart(3, 6),

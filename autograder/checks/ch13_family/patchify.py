@@ -69,7 +69,7 @@ hidden(
     "patches larger than the image are refused",
     images_of(1, 1, 4, 4, patch_size=integer(5, 8)),
 )
-hidden("in float64", images(2, 2, 2, 2, 2, dtype=torch.float64))
+hidden("float64 stays float64", images(2, 2, 2, 2, 2, dtype=torch.float64))
 hidden("gradients flow in colour", images(2, 3, 2, 3, 2, dtype=torch.float64), probe=gradients)
 hidden("images that do not lie side by side", images(2, 3, 2, 3, 2), probe=returned_for_views)
 hidden("the result lies where the images lie", images(2, 3, 2, 2, 2), probe=device_kept)
