@@ -1,0 +1,1 @@
+"""Chapter 13's experiments: four models, and what has changed since."""
