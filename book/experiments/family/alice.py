@@ -15,6 +15,9 @@ trains three seeds. The page and its explorer run the model of seed 0:
 trains that one again and writes its weights, in 16 bits, to `book/measured/alice.safetensors`.
 """
 
+import bz2
+import gzip
+import lzma
 import math
 from collections import Counter, defaultdict
 
@@ -25,7 +28,7 @@ from book.experiments import Experiment
 from book.experiments.measurements import FOLDER
 from book.experiments.undisturbed import undisturbed
 from solutions.ch09_training import noam_rate
-from solutions.ch13_family import LanguageModel, next_word_loss
+from solutions.ch13_family import LanguageModel, next_word_distribution, next_word_loss
 
 TEXT = FOLDER.parent / "texts" / "wonderland.txt"
 WEIGHTS = FOLDER / "alice.safetensors"
@@ -98,12 +101,13 @@ def train(model, ids, validation, steps, seed, batch=BATCH, peak=3e-3):
     generator = torch.Generator().manual_seed(seed)
     seen, unseen = (cut(each[: len(validation)], model.max_len) for each in (ids, validation))
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.1)
-    scale = peak / noam_rate(WARM_UP, 1, WARM_UP)
+    warm_up = min(WARM_UP, steps // 2)
+    scale = peak / noam_rate(warm_up, 1, warm_up)
     history, best = [], None
     for step in range(1, steps + 1):
         # up for a while, and then down to 0 along a cosine
-        rate = scale * noam_rate(min(step, WARM_UP), 1, WARM_UP)
-        rate *= 0.5 + 0.5 * math.cos(math.pi * max(step - WARM_UP, 0) / (steps - WARM_UP))
+        rate = scale * noam_rate(min(step, warm_up), 1, warm_up)
+        rate *= 0.5 + 0.5 * math.cos(math.pi * max(step - warm_up, 0) / (steps - warm_up))
         for group in optimizer.param_groups:
             group["lr"] = rate
         pieces = drawn(ids, model.max_len, batch, generator)
@@ -180,6 +184,50 @@ class Counts:
         return sum(losses) / len(losses)
 
 
+def compressed(name):
+    """Compress a text as the end of the book, and return the bits that it adds, per letter.
+
+    Args:
+        name: "validation" or "test".
+
+    Returns:
+        dict: "gzip", "bz2" and "lzma" -> bits a letter. gzip looks back 32 kB and no farther.
+    """
+    parts = texts()
+    known, whole = (text.encode() for text in (parts["train"], parts["train"] + parts[name]))
+    return {
+        each.__name__: 8
+        * (len(each.compress(whole)) - len(each.compress(known)))
+        / len(parts[name])
+        for each in (gzip, bz2, lzma)
+    }
+
+
+@torch.no_grad()
+def write(model, prompt, length, seed, rows=1, **knobs):
+    """Let a model go on with a text, letter by letter.
+
+    Args:
+        prompt: text to go on with.
+        length: how many letters to write.
+        seed: of the draws.
+        rows: how many texts to write side by side.
+        knobs: `temperature`, `top_k` and `top_p` of `next_word_distribution`.
+
+    Returns:
+        list of str: what was written, without the prompt.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    ids = encoded(prompt).repeat(rows, 1)
+    for _ in range(length):
+        # the model has max_len positions, and cannot look back any farther
+        logits = model(ids[:, -model.max_len :], pad_id=PAD)[:, -1]
+        drawn_ids = next_word_distribution(logits, **knobs).multinomial(1, generator=generator)
+        ids = torch.cat([ids, drawn_ids], dim=1)
+    known = letters()
+    return ["".join(known[each] for each in row[len(prompt) :]) for row in ids.tolist()]
+
+
 def measure(steps, seeds):
     """Train GPTs, and count beside them.
 
@@ -221,6 +269,7 @@ def loaded():
 EXPERIMENT = Experiment(
     page="ch13_family",
     asks="does a tiny GPT predict letters better than counting them?",
+    short={"steps": 60, "seeds": 1},
     long={"steps": STEPS, "seeds": 3},
     initialisation="embeddings from a normal distribution of standard deviation 0.02, else"
     " PyTorch's default",

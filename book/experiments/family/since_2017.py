@@ -107,6 +107,12 @@ def parts_of(variant):
     return VARIANTS[1:-1] if variant == "all four" else (variant,)
 
 
+def cached_bytes(variant, seq_len):
+    """Return how many bytes of keys and values one sequence leaves in a cache, in float32."""
+    kv_heads = HEADS // 2 if "grouped queries" in parts_of(variant) else HEADS
+    return 4 * 2 * LAYERS * kv_heads * (D_MODEL // HEADS) * seq_len
+
+
 def measure(steps, seeds):
     """Train each variant with each seed.
 
@@ -141,6 +147,7 @@ def measure(steps, seeds):
 EXPERIMENT = Experiment(
     page="ch13_family",
     asks="what does each change since 2017 buy a small language model?",
+    short={"steps": (40,), "seeds": 1},
     long={"steps": (500, 1000), "seeds": 3},
     initialisation="embeddings from a normal distribution of standard deviation 0.02, else"
     " PyTorch's default",
