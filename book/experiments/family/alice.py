@@ -163,7 +163,7 @@ class Counts:
                 self.after[text[end - length : end]][text[end]] += 1
 
     def probability(self, letter, context):
-        """Return the probability of a letter behind a context, of which the last `order` letters
+        """Return the probability of a letter after a context, of which the last `order` letters
         count.
         """
         probability = 1 / len(self.vocabulary)

@@ -17,7 +17,7 @@ from solutions.translator.corpus import Writer
 from solutions.translator.corpus.draw import SHAPES, collect, is_short
 
 TRAINED, ASKED = 300, 200  # sentences
-RANK, BATCH = 4, 16
+RANK, BATCH = 4, 8
 LORA, EVERYTHING, SCRATCH = "LoRA", "all parameters", "from scratch"
 
 
@@ -124,7 +124,7 @@ EXPERIMENT = Experiment(
     page="ch13_family",
     asks="what does LoRA learn of a new style, and what is left of the old one?",
     short={"steps": 40, "seeds": 1},
-    long={"steps": 300, "seeds": 3, "rates": (1e-3, 3e-3, 1e-2)},
+    long={"steps": 200, "seeds": 3, "rates": (1e-3, 3e-3, 1e-2)},
     initialisation="the weights of alice.safetensors; LoRA's first matrix from a normal"
     " distribution of standard deviation 1 / rank, its second 0",
     measure=measure,
