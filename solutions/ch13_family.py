@@ -8,6 +8,23 @@
 
 # %% [markdown]
 # # Four models from the same blocks
+#
+# You have built every block of a Transformer. In this notebook you build what turns those blocks
+# into BERT, GPT, T5 and ViT, and what today's models have changed.
+#
+# Each of the four models begins with a way to turn data into a question: **hide words** and ask for
+# them (BERT), ask for **the next word** at every position (GPT), **cut spans out** and ask for them
+# as text (T5), cut an image into **patches** (ViT). You write these four, **a language model** from
+# your layers, and the step that makes its scores into **a choice**. The last three exercises are
+# what changed after 2017: **positions that turn**, a **norm without a mean**, and a feed-forward
+# network **with a gate**.
+#
+# Each exercise below is a statement, code to complete, and a cell that checks it at once. Replace
+# each `raise NotImplementedError` with your code, run the cell, run the check. (In the book you see
+# this notebook without being able to run it: `make lab` opens a copy of your own.)
+#
+# The setup cell imports the blocks of chapters 6 and 7, so that you can begin even if your own are
+# not finished.
 
 # %%
 import math
@@ -22,6 +39,34 @@ from solutions.ch07_layers import EncoderLayer, LayerNorm
 
 # %% [markdown]
 # ## 1. Guess the hidden words
+#
+# BERT learns by filling gaps. Some words of each sentence are **chosen**, and the model has to say
+# what stood there. If every chosen word became `<mask>`, the model would learn only about places
+# that hold `<mask>`, and no text that anybody reads has any. So of the chosen words eight of ten
+# become `<mask>`, one becomes another word, and one stays as it is. The model cannot know which of
+# the words that look right are being asked for, and has to understand all of them.
+#
+# All chance comes in as arguments, three draws for each place:
+#
+# - A place is chosen where `choose < probability`, unless its id is one of `special_ids`.
+# - A chosen place gets `mask_id` where `change < 0.8`, otherwise its id from `replacement` where
+#   `change < 0.9`, and otherwise keeps its own.
+# - The labels are the original ids at all chosen places, and -100 everywhere else. PyTorch's losses
+#   leave -100 out.
+#
+# For example, with probability 0.15, no special ids and the mask 40:
+#
+# | | | | | |
+# | --- | --- | --- | --- | --- |
+# | `token_ids` | 5 | 6 | 7 | 8 |
+# | `choose` | 0.1 | 0.1 | 0.5 | 0.1 |
+# | `change` | 0.3 | 0.85 | 0.1 | 0.95 |
+# | `replacement` | 21 | 22 | 23 | 24 |
+# | inputs | 40 | 22 | 7 | 8 |
+# | labels | 5 | 6 | -100 | 8 |
+#
+# *Hint:* find out first which places are chosen, as one boolean tensor. Everything else is decided
+# within it.
 
 
 # %% exercise="mask_tokens" points=3
@@ -52,6 +97,21 @@ def mask_tokens(token_ids, mask_id, special_ids, choose, change, replacement, pr
 
 # %% [markdown]
 # ## 2. Guess the next word
+#
+# GPT's question is simpler: what comes next? Every position of a text asks it, and the text itself
+# knows the answer, so that a sentence of ten words holds nine questions.
+#
+# - The logits at a position are compared with the id at the *next* one. What the last position says
+#   is asked by nobody, and the first id is predicted by nobody.
+# - The loss is the mean cross-entropy over all words of the whole batch that are to be predicted.
+#   Padding is never to be predicted.
+# - Where nothing is to be predicted the loss is 0, and gradients can still flow (they are 0, too).
+#
+# For example, let a batch hold the one sentence `[1, 3]`, with logits `[0, 0, 0, ln 5]` at the
+# first position. There is one question. The probability of id 3 is 5 / 8, and the loss
+# $-\ln(5/8)$ = 0.470, whatever the logits at the second position are.
+#
+# *Hint:* cut one position off the logits and one off the ids. Which end of each?
 
 
 # %% exercise="next_word_loss" points=3
@@ -78,6 +138,29 @@ def next_word_loss(logits, token_ids, pad_id=0):
 
 # %% [markdown]
 # ## 3. A model of language
+#
+# Now the model: GPT if a position may look back only, and a bidirectional encoder, as BERT needs
+# it, if it may look everywhere. Nothing else differs.
+#
+# - Words and positions have an embedding each, both learned. Their sum goes through dropout; it is
+#   not scaled.
+# - Then come the layers, which are pre-norm (`norm_first=True`), with the same dropout, and after
+#   the last one a norm.
+# - The scores of the words are products with the rows of the *same* table that embeds them. The
+#   output layer therefore has no parameter of its own, and no bias.
+# - Padding is never attended to. It comes after the words, and each row begins with a word. What the
+#   model says at padding is of no interest.
+# - More ids than `max_len` raise a `ValueError`.
+#
+# The submodules are `token_embedding`, `position_embedding`, `layers` (an `nn.ModuleList`) and
+# `final_norm`. How you initialise them is up to you. With `nn.Embedding`'s own rows of standard
+# deviation 1 the first logits would be as large as $\sqrt{d_\text{model}}$, because they are
+# products with those rows; GPT-2 draws them with 0.02.
+#
+# For example, `LanguageModel(68, 64, 48, 4, 2, 96)` has 68 · 48 + 64 · 48 numbers in its two tables,
+# 18,960 in each of its two layers and 96 in its last norm: 44,352 in all.
+#
+# *Hint:* chapter 6 has a mask for each of the two kinds.
 
 
 # %% exercise="LanguageModel" points=5
@@ -140,6 +223,27 @@ class LanguageModel(nn.Module):
 
 # %% [markdown]
 # ## 4. Choose what to say
+#
+# A language model gives a score to every word. Always taking the best one makes dull texts that run
+# in circles; drawing from the whole distribution sooner or later draws nonsense, because a thousand
+# unlikely words together are likely. Three knobs lie between the two:
+#
+# - **temperature** divides the logits before the softmax. Below 1 the choice becomes surer. 0 stands
+#   for the limit: everything on the likeliest word.
+# - **top_k** keeps the `top_k` likeliest words. If there are fewer words, it keeps all.
+# - **top_p** keeps the smallest set of likeliest words whose probability reaches `top_p`. The word
+#   with which the set reaches it belongs to it.
+#
+# They are applied in this order, each to what the one before has left, renormalised. Where several
+# words are equally likely, those with lower ids come first, at temperature 0, too. A negative
+# temperature, a `top_k` below 1 and a `top_p` outside of (0, 1] raise a `ValueError`.
+#
+# For example, let the probabilities be 0.4, 0.3, 0.2 and 0.1. With `top_p=0.6` the first two are
+# kept, because 0.4 alone does not reach 0.6. Renormalised they are 0.571 and 0.429. With `top_k=3`
+# before it, 0.4, 0.3 and 0.2 become 0.444, 0.333 and 0.222, and then the same two are kept.
+#
+# *Hint:* sort once. A word belongs to the smallest set if the words *before* it have not reached
+# `top_p`. Look up what `stable=True` means for a sort.
 
 
 # %% exercise="next_word_distribution" points=4
@@ -190,6 +294,21 @@ def next_word_distribution(logits, temperature=1.0, top_k=None, top_p=None):
 
 # %% [markdown]
 # ## 5. Everything is text to text
+#
+# T5 puts every task into one form: text goes in, text comes out. So does its pretraining. Spans are
+# cut out of a text, and a **sentinel** marks each place. The decoder writes what was there: each
+# sentinel with the words that it stands for.
+#
+# - The i-th span (from 0) has the sentinel `first_sentinel - i`: T5 keeps its sentinels at the end
+#   of the vocabulary, and counts them down.
+# - Each span has a sentinel of its own, even if two of them touch.
+# - After the last span the targets hold one more sentinel, which says that nothing else is missing.
+# - Both lists end with `eos_id`.
+#
+# For example, `[4, 5, 6, 7, 8]` with the spans `[(1, 2), (3, 5)]`, sentinels from 31 on and
+# `<eos>` 2 becomes the inputs `[4, 31, 6, 30, 2]` and the targets `[31, 5, 30, 7, 8, 29, 2]`.
+#
+# *Hint:* go from left to right, and remember where the last span ended.
 
 
 # %% exercise="span_corruption" points=3
@@ -220,6 +339,25 @@ def span_corruption(token_ids, spans, first_sentinel, eos_id):
 
 # %% [markdown]
 # ## 6. An image is a sentence of patches
+#
+# A Transformer reads rows of numbers. For an image to become such rows, ViT cuts it into square
+# patches and writes the pixels of each patch one after the other.
+#
+# - Patches come row by row: first those along the upper edge, from left to right.
+# - The features of a patch are ordered by channel, then row, then column.
+# - `patch_size` has to divide height and width; otherwise a `ValueError` is raised.
+#
+# For example, this image of one channel has four patches of 2 × 2:
+#
+# ```text
+#  0  1  2  3
+#  4  5  6  7      ->   [0, 1, 4, 5], [2, 3, 6, 7], [8, 9, 12, 13], [10, 11, 14, 15]
+#  8  9 10 11
+# 12 13 14 15
+# ```
+#
+# *Hint:* a reshape can split an axis into two, but it never changes the order of the numbers in
+# memory. What does?
 
 
 # %% exercise="patchify" points=2
@@ -253,6 +391,29 @@ def patchify(images, patch_size):
 
 # %% [markdown]
 # ## 7. Positions that turn
+#
+# The Transformer of 2017 *adds* positions to words. Most of today's models *turn* queries and keys
+# instead. The features are taken in pairs, and each pair is a point in a plane, which is rotated by
+# an angle that grows with the position:
+#
+# $$\begin{pmatrix} x'_{2i} \\ x'_{2i+1} \end{pmatrix} =
+# \begin{pmatrix} \cos\theta & -\sin\theta \\ \sin\theta & \cos\theta \end{pmatrix}
+# \begin{pmatrix} x_{2i} \\ x_{2i+1} \end{pmatrix}, \qquad
+# \theta = \frac{\text{position}}{10000^{2i/\text{head\_dim}}}$$
+#
+# The product of a query and a key then depends on the *distance* between them alone, because
+# rotating both by the same angle changes nothing.
+#
+# - `positions` says where each row stands. They need not begin at 0, nor be in order.
+# - Angles are computed in float32 at least, because bfloat16 cannot tell position 257 from 256. The
+#   result has the dtype of `x`.
+# - An odd `head_dim` raises a `ValueError`.
+#
+# For example, the row `[1, 0, 1, 0]` at position 2 becomes `[cos 2, sin 2, cos 0.02, sin 0.02]` =
+# `[-0.4161, 0.9093, 0.9998, 0.0200]`.
+#
+# *Hint:* `x[..., 0::2]` are the first numbers of all pairs. Compute both new numbers before you
+# store either.
 
 
 # %% exercise="apply_rotary" points=3
@@ -290,6 +451,21 @@ def apply_rotary(x, positions):
 
 # %% [markdown]
 # ## 8. A norm without a mean
+#
+# LayerNorm subtracts the mean, divides by the standard deviation, scales and shifts. RMSNorm leaves
+# out the mean and the shift, and divides by the **root of the mean square**:
+#
+# $$y = \frac{x}{\sqrt{\text{mean}(x^2) + \epsilon}} \cdot w$$
+#
+# - The mean runs over the last axis. The only parameter is `weight`, of shape `(d_model,)`, which
+#   begins with ones.
+# - Mean and division are computed in float32 at least: the square of 300 is more than float16 can
+#   hold. The result has the dtype of `x`, even if the weight is wider.
+#
+# For example, `[1, 7]` has the mean square 25, so with a weight of ones and a negligible
+# $\epsilon$ it becomes `[0.2, 1.4]`.
+#
+# *Hint:* write LayerNorm down and cross out two things.
 
 
 # %% exercise="RMSNorm" points=2
@@ -329,6 +505,21 @@ class RMSNorm(nn.Module):
 
 # %% [markdown]
 # ## 9. A feed-forward network with a gate
+#
+# In chapter 7 a feed-forward network was two linear layers with a ReLU between them. Most of today's
+# models have three: one makes features, a second one makes a **gate** for each of them, and a third
+# one leads back.
+#
+# $$\text{SwiGLU}(x) = W_\text{down} \left( \text{silu}(W_\text{gate}\, x) \odot
+# W_\text{up}\, x \right), \qquad \text{silu}(z) = z \cdot \text{sigmoid}(z)$$
+#
+# The three layers are called `w_gate`, `w_up` and `w_down`, and have no bias. $\odot$ multiplies
+# number by number.
+#
+# For example, with one feature and all three weights 1, $x = 2$ gives silu(2) · 2 = 1.762 · 2 =
+# 3.523.
+#
+# *Hint:* PyTorch has silu in `torch.nn.functional`.
 
 
 # %% exercise="SwiGLU" points=2
@@ -362,3 +553,11 @@ class SwiGLU(nn.Module):
         ### BEGIN SOLUTION
         return self.w_down(functional.silu(self.w_gate(x)) * self.w_up(x))
         ### END SOLUTION
+
+
+# %% [markdown]
+# ## What you have now
+#
+# The pieces in which today's models differ from the Transformer of 2017, and from each other. The
+# chapter puts them together: four models, each in one screen of code, and then the weights that
+# others have trained, running in blocks of this course.

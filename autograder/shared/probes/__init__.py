@@ -38,7 +38,9 @@ from autograder.shared.probes.functions import (
     extremes,
     gradients,
     moved,
+    numbers_at_the_start,
     returned,
+    returned_at_words,
     returned_for_generator,
     returned_for_views,
 )
@@ -103,6 +105,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "live",
     "merged_in_turn",
     "moved",
+    "numbers_at_the_start",
     "observe",
     "others_under_gates",
     "outputs_after_an_exception",
@@ -111,6 +114,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "rated",
     "rated_afterwards",
     "returned",
+    "returned_at_words",
     "returned_by_autocast",
     "returned_by_stand_ins",
     "returned_for_generator",
@@ -172,6 +176,8 @@ KINDS = (
     outputs_after_an_exception,
     gradients_of_gates,
     importance_afterwards,
+    returned_at_words,
+    numbers_at_the_start,
 )
 PROBES = MappingProxyType({probe.__name__: probe for probe in KINDS})
 

@@ -175,6 +175,30 @@ def at_the_start(implementation, inputs):
     return {"noted": {"the table of its parameters": table, **shown}}
 
 
+def returned_at_words(implementation, inputs):
+    """Note what a model returns at the words of a batch, row by row; what it returns at padding
+    counts for nothing.
+    """
+    function, arguments = prepared_call(implementation, inputs)
+    words = arguments["token_ids"] != arguments.get("pad_id", 0)  # (batch, seq_len)
+    result = tensor_of(function(*arguments.values()))
+    if result.shape[:2] != words.shape:
+        raise Unfit(f"returns {describe(result)} for a batch of {tuple(words.shape)} ids")
+    return {"noted": {"the logits at the words": result[words]}}
+
+
+def numbers_at_the_start(implementation, inputs):
+    """Note how many numbers a new module's parameters hold; shared ones count once."""
+    module = module_of(implementation, {**inputs, "weights": {}})
+    return {
+        "noted": {
+            "how many numbers its parameters hold": sum(
+                parameter.numel() for parameter in module.parameters()
+            )
+        }
+    }
+
+
 def tensor_of(result):
     """Return the first of several returned values, or the only one, if it is a tensor with axes."""
     first = first_of(result)
