@@ -93,5 +93,12 @@ from book.figures.ch12_interpretation import (
     two_trainings,
     word_links,
 )
+from book.figures.ch13_family import (
+    four_models,
+    image_to_patches,
+    losses_by_step,
+    on_straight_lines,
+    turning_pairs,
+)
 from book.figures.maps import attention_map, heatmap, open_graph
 from book.figures.style import use_house_style
