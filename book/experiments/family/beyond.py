@@ -10,8 +10,8 @@ import torch
 from torch.nn import functional
 
 from book.experiments import Experiment
-from book.experiments.family.alice import encoded, letters, texts, train
-from book.experiments.family.since_2017 import MAX_LEN, Letters
+from book.experiments.family.alice import INITIALISATION, encoded, letters, texts, train
+from book.experiments.family.since_2017 import D_MODEL, MAX_LEN, Letters
 from book.experiments.undisturbed import undisturbed
 
 LONGEST = 4 * MAX_LEN
@@ -61,6 +61,7 @@ def measure(steps, seeds):
         with undisturbed():
             torch.manual_seed(seed)
             model = Letters(len(letters()), ("rotary positions",))
+            torch.nn.init.normal_(model.embedding.weight, std=D_MODEL**-0.5)
             train(model, parts["train"], parts["validation"], steps, seed)
             found = by_position(model.eval(), parts["validation"])
         rows += [{"seed": seed, **row} for row in found]
@@ -71,7 +72,6 @@ EXPERIMENT = Experiment(
     page="ch13_family",
     asks="do rotary positions serve texts that are longer than the trained ones?",
     long={"steps": 1000, "seeds": 3},
-    initialisation="embeddings from a normal distribution of standard deviation 0.02, else"
-    " PyTorch's default",
+    initialisation=INITIALISATION,
     measure=measure,
 )

@@ -1,15 +1,15 @@
 """The loss of a tiny GPT against its size, and against how much of the book it has read.
 
-The model is the GPT of letters of `since_2017`'s form as chapter 13 writes it, two layers of
-different widths. Each training keeps the weights with the smallest validation loss, because on so
-short a text the larger models begin to learn it by heart.
+The model is that of `alice`, with two layers of different widths. Each training keeps the weights
+with the smallest validation loss, because on so short a text the larger models begin to learn it by
+heart.
 """
 
 import numpy as np
 import torch
 
 from book.experiments import Experiment
-from book.experiments.family.alice import Letters, encoded, letters, texts, train
+from book.experiments.family.alice import INITIALISATION, Letters, encoded, letters, texts, train
 from book.experiments.undisturbed import undisturbed
 
 WIDTHS = (8, 16, 32, 64, 128)
@@ -18,6 +18,7 @@ WIDTH = 64  # of the model that reads shares of the text
 
 
 def sizes(width):
+    """Return the sizes of a model of a width."""
     return {"max_len": 64, "d_model": width, "num_heads": 4, "num_layers": 2, "d_ff": 4 * width}
 
 
@@ -33,7 +34,7 @@ def run(width, share, steps, seed):
     ids = ids[: round(share * len(ids))]
     with undisturbed():
         torch.manual_seed(seed)
-        model = Letters(len(letters()), **sizes(width), dropout=0.1)
+        model = Letters(len(letters()), **sizes(width))
         history = train(model, ids, validation, steps, seed)
     best = min(history, key=lambda each: each["validation"])
     return {
@@ -67,8 +68,7 @@ def straight_line(sizes, losses):
 EXPERIMENT = Experiment(
     page="ch13_family",
     asks="how does the loss of a tiny GPT fall with its size, and with the text it has read?",
-    long={"steps": 800, "seeds": 3},
-    initialisation="embeddings from a normal distribution of standard deviation 0.02, else"
-    " PyTorch's default",
+    long={"steps": 600, "seeds": 3},
+    initialisation=INITIALISATION,
     measure=measure,
 )

@@ -21,7 +21,7 @@ from solutions.ch13_family import RMSNorm, SwiGLU, apply_rotary
 
 VARIANTS = ("as in GPT", "rotary positions", "RMSNorm", "SwiGLU", "grouped queries", "all four")
 D_MODEL, HEADS, LAYERS, MAX_LEN = 64, 4, 2, 64
-DROPOUT = 0.1
+DROPOUT, BATCH, PEAK = 0.1, 32, 3e-3
 
 
 class GroupedAttention(nn.Module):
@@ -131,7 +131,7 @@ def measure(steps, seeds):
                 with undisturbed():
                     torch.manual_seed(seed)
                     model = Letters(len(letters()), parts_of(variant))
-                    history = train(model, ids, validation, budget, seed)
+                    history = train(model, ids, validation, budget, seed, batch=BATCH, peak=PEAK)
                 rows.append(
                     {
                         "variant": variant,
