@@ -35,7 +35,7 @@ def sentences():
 def begun(way):
     """Return the model with which a way to learn begins."""
     if way == SCRATCH:
-        return alice.Letters(len(alice.letters()), **alice.SHAPE)
+        return alice.blank()
     return with_lora(alice.loaded(), RANK) if way == LORA else alice.loaded()
 
 
