@@ -96,6 +96,7 @@ from book.figures.ch12_interpretation import (
 from book.figures.ch13_family import (
     four_models,
     image_to_patches,
+    learned_from_few,
     losses_by_step,
     on_straight_lines,
     turning_pairs,

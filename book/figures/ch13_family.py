@@ -3,45 +3,36 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, DECODER, ENCODER, GREEN, GREY, MASKED, ORANGE, PURPLE
-
-SERIES = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+from book.figures.style import BLUE, DECODER, ENCODER, GREY, KEY, ORANGE, QUERY
 
 
 def four_models(models):
-    """Draw who may look at whom in several models, side by side: inputs below, outputs above, and a
-    line wherever an output depends on an input.
+    """Draw who depends on whom in several models: inputs below, outputs above, and a line wherever
+    an output moves with an input.
 
     Args:
-        models: list of dict: `title`; `inputs` and `outputs`, lists of words; `encoder`, how many
-            of them belong to an encoder; `sees`, a set of (output, input); `asked`, dict from an
-            output to what it predicts.
+        models: list of four dict: `title`; `inputs`, a word for each place; `encoder`, how many of
+            the places belong to an encoder; `sees`, a set of (output, input); `predicts`, dict from
+            an output to what is asked of it.
 
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(1, len(models), figsize=(9.0, 2.9))
-    for ax, model in zip(axes, models, strict=True):
-        for output, source in model["sees"]:
-            colour = ENCODER if output < model["encoder"] else DECODER
-            ax.plot((source, output), (0.16, 0.84), color=colour, linewidth=1.1, zorder=1)
-        for height, words in ((0, model["inputs"]), (1, model["outputs"])):
-            for place, word in enumerate(words):
-                role = ENCODER if place < model["encoder"] else DECODER
-                box = {"boxstyle": "round,pad=0.25", "edgecolor": role, "facecolor": "white"}
-                ax.text(place, height, word, ha="center", va="center", fontsize=7, bbox=box)
-        for place, word in model["asked"].items():
-            ax.annotate(
-                word,
-                (place, 1.14),
-                (place, 1.42),
-                ha="center",
-                fontsize=8,
-                color="black",
-                arrowprops={"arrowstyle": "<-", "color": MASKED},
-            )
-        ax.set(xlim=(-0.6, len(model["outputs"]) - 0.4), ylim=(-0.25, 1.6))
-        ax.set_title(model["title"], loc="center")
+    figure, axes = plt.subplots(2, 2, figsize=(6.8, 5.6))
+    for ax, model in zip(axes.flat, models, strict=True):
+        roles = [
+            ENCODER if place < model["encoder"] else DECODER
+            for place in range(len(model["inputs"]))
+        ]
+        for output, source in sorted(model["sees"]):
+            ax.plot((source, output), (0, 1), color=roles[output], linewidth=0.9, alpha=0.55)
+        for place, (word, role) in enumerate(zip(model["inputs"], roles, strict=True)):
+            ax.plot((place, place), (0, 1), "o", color=role, markersize=6, linestyle="none")
+            style = {"ha": "center", "rotation": 90, "fontsize": 9}
+            ax.text(place, -0.1, word, va="top", **style)
+            ax.text(place, 1.1, model["predicts"].get(place, ""), va="bottom", **style)
+        ax.set(xlim=(-0.6, len(roles) - 0.4), ylim=(-0.75, 1.75))
+        ax.set_title(model["title"])
         ax.axis("off")
     return figure
 
@@ -82,32 +73,64 @@ def image_to_patches(image, patches, patch_size):
     return figure
 
 
-def turning_pairs(pairs, positions):
-    """Draw pairs of features as arrows in a plane, each turned by its position.
+def turning_pairs(query, key, places):
+    """Draw one pair of features of a query and of a key as arrows, turned by their positions.
 
     Args:
-        pairs: (positions, pairs, 2).
-        positions: the positions of the first axis.
+        query, key: dict from a position to the two numbers there.
+        places: list of (position of the query, position of the key), one panel each.
 
     Returns:
         the matplotlib figure.
     """
-    count = pairs.shape[1]
-    figure, axes = plt.subplots(1, count, figsize=(2.3 * count, 2.5))
+    figure, axes = plt.subplots(1, len(places), figsize=(6.6, 2.5))
     around = np.linspace(0, 2 * np.pi, 200)
-    for pair, ax in enumerate(axes):
-        length = np.linalg.norm(pairs[0, pair])
-        ax.plot(length * np.cos(around), length * np.sin(around), color="#DDDDDD", linewidth=1)
-        for row, position in enumerate(positions):
-            tip = pairs[row, pair]
-            strength = 0.35 + 0.65 * row / max(len(positions) - 1, 1)
-            style = {"arrowstyle": "-|>", "color": BLUE, "alpha": strength, "linewidth": 1.6}
+    for ax, (at_query, at_key) in zip(axes, places, strict=True):
+        ax.plot(np.cos(around), np.sin(around), color="#DDDDDD", linewidth=1)
+        ends = (
+            (query[at_query], QUERY, f"query at {at_query}"),
+            (key[at_key], KEY, f"key at {at_key}"),
+        )
+        angles = [np.arctan2(tip[1], tip[0]) for tip, _, _ in ends]
+        turn = (angles[0] - angles[1] + np.pi) % (2 * np.pi) - np.pi
+        between = angles[1] + np.linspace(0, turn, 60)
+        ax.plot(0.4 * np.cos(between), 0.4 * np.sin(between), color=GREY, linewidth=1.2)
+        for tip, colour, label in ends:
+            style = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 0, "shrinkB": 0}
             ax.annotate("", tip, (0, 0), arrowprops=style)
-            ax.text(*(1.22 * tip), position, ha="center", va="center", fontsize=8)
-        ax.set(xlim=(-1.45 * length, 1.45 * length), ylim=(-1.45 * length, 1.45 * length))
-        ax.set_title(f"pair {pair + 1}", loc="center")
-        ax.set_aspect("equal")
+            away = 1.18 * np.asarray(tip)
+            side = "left" if tip[0] > 0.3 else "right" if tip[0] < -0.3 else "center"
+            ax.text(*away, label, ha=side, va="center", fontsize=9, color=colour)
+        ax.set(xlim=(-2, 2), ylim=(-1.4, 1.4), aspect="equal")
         ax.axis("off")
+    return figure
+
+
+def learned_from_few(tasks):
+    """Show how much is right of each task against the number of sentences with answers.
+
+    Args:
+        tasks: dict from a task to a dict from the name of a model to its (numbers of sentences,
+            (numbers, seeds) shares that are right).
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(2, 2, figsize=(6.6, 4.8), sharex=True, sharey=True)
+    colours = (BLUE, ORANGE, GREY)
+    for ax, (task, models) in zip(axes.flat, tasks.items(), strict=True):
+        for (name, (counts, shares)), colour in zip(models.items(), colours, strict=True):
+            shares = 100 * np.asarray(shares)
+            ax.plot(counts, shares.mean(axis=1), color=colour, label=name)
+            ax.plot(counts, shares, "o", color=colour, alpha=0.5, markersize=4, mew=0)
+        ax.set_title(task)
+        ax.set_xscale("log")
+        ax.set_xticks(counts, counts)
+        ax.minorticks_off()
+    axes[0, 0].set_ylim(0, 104)
+    figure.supxlabel("sentences with answers", fontsize=10)
+    figure.supylabel("percent right", fontsize=10)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
     return figure
 
 
