@@ -1,0 +1,85 @@
+"""Chapter 13: the numbers that a reader sees are those of the records, and the page's own small
+examples come out as the text says.
+"""
+
+import re
+
+import pytest
+
+from autograder.course import ROOT
+from book.experiments import measurements
+
+
+@pytest.fixture
+def chapter(page, built_book):
+    page.goto(built_book + "book/ch13_family.html")
+    return page
+
+
+def runs(name, **wanted):
+    found = measurements.load(name)["runs"]
+    return [run for run in found if all(run.get(key) == value for key, value in wanted.items())]
+
+
+def shown(numbers, factor=100, digits=0):
+    """Write numbers as the page does: "8 to 18"."""
+    low, high = (f"{factor * number:.{digits}f}" for number in (min(numbers), max(numbers)))
+    return low if low == high else f"{low} to {high}"
+
+
+def text(page):
+    return re.sub(r"\s+", " ", page.locator("article").inner_text())
+
+
+def output(page, word):
+    """Return the lines of the first output that has a word."""
+    return (
+        page.locator(".cell_output .output").filter(has_text=word).first.inner_text().splitlines()
+    )
+
+
+def test_the_gaps_are_those_that_were_measured(chapter):
+    right, left, both = (
+        shown([run[key] for run in runs("gap_model")]) for key in ("model", "left", "both")
+    )
+    said = text(chapter)
+    assert f"It names the hidden word in {right} % of the cases" in said
+    assert f"one to the left in {left} %" in said
+    assert f"between both neighbours in {both} %" in said
+
+
+def test_the_probe_tells_the_future_from_the_past(chapter):
+    assert [line.split("moves ")[1] for line in output(chapter, "the third word moves")] == [
+        "[1, 2, 3, 4, 5]",
+        "[3, 4, 5]",
+    ]
+
+
+def test_the_word_that_crosses_top_p_is_kept(chapter):
+    (line,) = [line for line in output(chapter, "top-p 0.75") if line.startswith("top-p")]
+    shares = [float(share) for share in line.split()[2:]]
+    assert [share > 0 for share in shares] == [True, True, True, False, False]
+    assert sum(shares) == pytest.approx(1, abs=0.002)
+
+
+def test_products_of_turned_vectors_depend_on_the_distance_alone(chapter):
+    first, far, nearer = (line.split(":")[1] for line in output(chapter, "key at"))
+    assert first == far != nearer
+
+
+@pytest.mark.parametrize("task", ["translate", "kind", "roles", "entities", "question", "summary"])
+def test_the_table_of_text_to_text_is_the_record(chapter, task):
+    rows = chapter.get_by_role("row").filter(has=chapter.get_by_role("cell", name=task, exact=True))
+    found = runs("text_to_text", task=task)
+    wanted = [shown([run[key] for run in found]) for key in ("right", "copy", "majority")]
+    assert rows.last.get_by_role("cell").all_inner_texts() == [task, *wanted]
+
+
+def test_the_exercises_come_in_the_notebooks_order(chapter):
+    source = (ROOT / "solutions" / "ch13_family.py").read_text(encoding="utf-8")
+    names = re.findall(r'^# %% exercise="(\w+)"', source, re.MULTILINE)
+    assert re.findall(r"Exercise \d+: (\w+)\.", text(chapter)) == names
+
+
+def test_nothing_on_the_page_is_no_number(chapter):
+    assert not re.search(r"(?<![\w·])nan(?!\w)", text(chapter))
