@@ -68,7 +68,7 @@ def straight_line(sizes, losses):
 EXPERIMENT = Experiment(
     page="ch13_family",
     asks="how does the loss of a tiny GPT fall with its size, and with the text it has read?",
-    long={"steps": 600, "seeds": 3},
+    long={"steps": 400, "seeds": 3},
     initialisation=INITIALISATION,
     measure=measure,
 )
