@@ -234,3 +234,41 @@ def test_sentences_of_the_new_style_are_in_one_text_only():
     lines = [set(text.splitlines()) for text in lora.sentences().values()]
     assert [len(each) for each in lines] == [lora.TRAINED, lora.ASKED, lora.ASKED]
     assert not lines[0] & lines[1] and not lines[0] & lines[2] and not lines[1] & lines[2]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_the_gpt_beats_counting_with_other_seeds():
+    parts = alice.texts()
+    orders = [alice.Counts(parts["train"], order, alice.letters()) for order in range(3, 6)]
+    best = min(orders, key=lambda counts: counts.loss_on(parts["validation"]))
+    counted = {name: best.loss_on(parts[name]) for name in ("validation", "test")}
+    for seed in UNSEEN:
+        model, _ = alice.trained(alice.STEPS, seed)
+        with one_thread():
+            for name, loss in counted.items():
+                pieces = alice.cut(alice.encoded(parts[name]), model.max_len)
+                assert alice.loss_on(model, pieces) < loss, (seed, name)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_lora_learns_less_and_forgets_less_with_other_seeds():
+    """At the rate that the recorded run found best for each, and its budget."""
+    recorded = measurements.load("lora")
+    found = {}
+    for way in (lora.LORA, lora.EVERYTHING):
+        rate = lora.at_the_best_rate(recorded["runs"], way)[0]["rate"]
+        found[way] = [
+            run
+            for run in lora.measure(recorded["budget"]["steps"], UNSEEN, (rate,))
+            if run["way"] in (way, "as it is")
+        ]
+    before, *few = found[lora.LORA]
+    everything = found[lora.EVERYTHING][1:]
+    assert 40 * few[0]["trained"] < everything[0]["trained"]
+    news, olds = (
+        [[run[name] for run in runs] for runs in (everything, few)] for name in ("test", "old")
+    )
+    assert max(news[0]) < min(news[1]) and max(news[1]) < before["test"]
+    assert min(olds[0]) > max(olds[1]) and min(olds[1]) > before["old"]
