@@ -18,7 +18,7 @@ def four_models(models):
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(6.8, 5.6))
+    figure, axes = plt.subplots(2, 2, figsize=(5.2, 5.4))
     for ax, model in zip(axes.flat, models, strict=True):
         roles = [
             ENCODER if place < model["encoder"] else DECODER
@@ -49,7 +49,7 @@ def image_to_patches(image, patches, patch_size):
     """
     count = len(patches)
     half = (count + 1) // 2
-    figure = plt.figure(figsize=(7.0, 2.4))
+    figure = plt.figure(figsize=(5.4, 2.0))
     grid = figure.add_gridspec(2, half + 3)
     whole = figure.add_subplot(grid[:, :2])
     limits = {"cmap": "Greys", "vmin": 0, "vmax": image.max()}
@@ -83,7 +83,7 @@ def turning_pairs(query, key, places):
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(1, len(places), figsize=(6.6, 2.5))
+    figure, axes = plt.subplots(1, len(places), figsize=(5.4, 1.8))
     around = np.linspace(0, 2 * np.pi, 200)
     for ax, (at_query, at_key) in zip(axes, places, strict=True):
         ax.plot(np.cos(around), np.sin(around), color="#DDDDDD", linewidth=1)
@@ -100,8 +100,8 @@ def turning_pairs(query, key, places):
             ax.annotate("", tip, (0, 0), arrowprops=style)
             away = 1.18 * np.asarray(tip)
             side = "left" if tip[0] > 0.3 else "right" if tip[0] < -0.3 else "center"
-            ax.text(*away, label, ha=side, va="center", fontsize=9, color=colour)
-        ax.set(xlim=(-2, 2), ylim=(-1.4, 1.4), aspect="equal")
+            ax.text(*away, label, ha=side, va="center", fontsize=8, color=colour)
+        ax.set(xlim=(-2.1, 2.1), ylim=(-1.4, 1.4), aspect="equal")
         ax.axis("off")
     return figure
 
