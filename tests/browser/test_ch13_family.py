@@ -8,6 +8,7 @@ import pytest
 
 from autograder.course import ROOT
 from book.experiments import measurements
+from book.experiments.family import lora
 
 
 @pytest.fixture
@@ -67,12 +68,13 @@ def test_products_of_turned_vectors_depend_on_the_distance_alone(chapter):
     assert first == far != nearer
 
 
-@pytest.mark.parametrize("task", ["translate", "kind", "roles", "entities", "question", "summary"])
-def test_the_table_of_text_to_text_is_the_record(chapter, task):
-    rows = chapter.get_by_role("row").filter(has=chapter.get_by_role("cell", name=task, exact=True))
-    found = runs("text_to_text", task=task)
-    wanted = [shown([run[key] for run in found]) for key in ("right", "copy", "majority")]
-    assert rows.last.get_by_role("cell").all_inner_texts() == [task, *wanted]
+def test_what_lora_learns_and_forgets_is_the_record(chapter):
+    (counted,) = runs("lora", way="counts")
+    assert chapter.get_by_role("cell", name=f"{counted['test']:.2f}", exact=True).count() == 1
+    best = lora.at_the_best_rate(runs("lora"), lora.LORA)
+    row = chapter.get_by_role("row").filter(has_text="LoRA of rank")
+    wanted = [shown([run[key] for run in best], 1, 2) for key in ("test", "old")]
+    assert row.get_by_role("cell").all_inner_texts()[2:] == wanted
 
 
 def test_the_exercises_come_in_the_notebooks_order(chapter):
