@@ -85,3 +85,13 @@ def test_the_exercises_come_in_the_notebooks_order(chapter):
 
 def test_nothing_on_the_page_is_no_number(chapter):
     assert not re.search(r"(?<![\w·])nan(?!\w)", text(chapter))
+
+
+def test_what_few_answers_teach_is_the_record(chapter):
+    found = runs("grammar_tasks", task="question", labelled=50)
+    pretrained, scratch = (
+        shown([run[key] for run in found]) for key in ("pretrained", "from_scratch")
+    )
+    said = text(chapter)
+    assert f"finds both ends of {pretrained} % of the answers to questions" in said
+    assert f"and the other one of {scratch} %" in said
