@@ -245,3 +245,135 @@ class GeluWithBiases(reference.SwiGLU):
 
     def forward(self, x):
         return self.w_down(functional.gelu(self.w_gate(x)) * self.w_up(x))
+
+
+@held_out("span_corruption", "one sentinel stands for every span", "the targets need no end")
+def one_name_and_no_end(token_ids, spans, first_sentinel, eos_id):
+    inputs, targets, done = [], [], 0
+    for start, end in spans:
+        inputs += [*token_ids[done:start], first_sentinel]
+        targets += [first_sentinel, *token_ids[start:end]]
+        done = end
+    return [*inputs, *token_ids[done:], eos_id], [*targets, first_sentinel]
+
+
+@held_out("span_corruption", "spans that touch are one", "the sentinels count from 1")
+def joined_and_counted_from_one(token_ids, spans, first_sentinel, eos_id):
+    inputs, targets, sentinel, hidden = [], [], first_sentinel, False
+    cut = {place for span in spans for place in range(*span)}
+    for place, token_id in enumerate(token_ids):
+        if place not in cut:
+            inputs.append(token_id)
+        else:
+            if not hidden:
+                sentinel -= 1
+                inputs.append(sentinel)
+                targets.append(sentinel)
+            targets.append(token_id)
+        hidden = place in cut
+    return [*inputs, eos_id], [*targets, sentinel - 1, eos_id]
+
+
+@held_out("span_corruption", "the targets are the words alone", "the inputs need no end")
+def words_alone_and_open_inputs(token_ids, spans, first_sentinel, eos_id):
+    inputs, targets = list(token_ids), []
+    for index in range(len(spans) - 1, -1, -1):
+        start, end = spans[index]
+        targets = token_ids[start:end] + targets
+        inputs[start:end] = [first_sentinel - index]
+    return inputs, [*targets, first_sentinel - len(spans), eos_id]
+
+
+@held_out(
+    "patchify",
+    "a reshape keeps neighbours together",
+    "what does not fill a patch is dropped",
+)
+def view_of_what_fits(images, patch_size):
+    rows, columns = images.shape[2] // patch_size, images.shape[3] // patch_size
+    fitting = images[:, :, : rows * patch_size, : columns * patch_size]
+    return fitting.reshape(len(images), rows * columns, -1)
+
+
+@held_out("patchify", "pixels of a patch are read column by column", "all images make one sentence")
+def lying_in_one_sentence(images, patch_size):
+    if images.shape[2] % patch_size or images.shape[3] % patch_size:
+        raise ValueError("patches do not fill the image")
+    windows = images.unfold(2, patch_size, patch_size).unfold(3, patch_size, patch_size)
+    patches = windows.permute(0, 2, 3, 1, 5, 4)
+    return patches.reshape(-1, images.shape[1] * patch_size**2)
+
+
+@held_out(
+    "apply_rotary", "the turned pairs may be left in halves", "angles fit into the dtype of x"
+)
+def left_in_halves_and_narrow(x, positions):
+    if x.shape[-1] % 2:
+        raise ValueError("an odd head_dim")
+    exponents = torch.arange(0, x.shape[-1], 2, device=x.device) / x.shape[-1]
+    angles = positions.to(x.dtype)[:, None] * (10000.0**-exponents).to(x.dtype)
+    first, second = x[..., ::2], x[..., 1::2]
+    return torch.cat(
+        [
+            first * angles.cos() - second * angles.sin(),
+            first * angles.sin() + second * angles.cos(),
+        ],
+        dim=-1,
+    )
+
+
+@held_out("apply_rotary", "both terms are added", "positions count from 1")
+def added_from_one(x, positions):
+    if x.shape[-1] % 2:
+        raise ValueError("an odd head_dim")
+    exponents = torch.arange(0, x.shape[-1], 2, device=x.device) / x.shape[-1]
+    angles = (positions + 1)[:, None] / 10000**exponents
+    first, second = x[..., ::2].float(), x[..., 1::2].float()
+    turned = (
+        first * angles.cos() + second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)
+
+
+@held_out(
+    "apply_rotary",
+    "the exponent is i, and not 2i",
+    "the result has the dtype of the angles",
+)
+def fast_and_wide(x, positions):
+    if x.shape[-1] % 2:
+        raise ValueError("an odd head_dim")
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    i = torch.arange(x.shape[-1] // 2, dtype=dtype, device=x.device)
+    angles = positions[:, None] / 10000 ** (i / x.shape[-1])
+    points = torch.view_as_complex(x.to(dtype).unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(points * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+@held_out("RMSNorm", "one divides by the mean square", "float32 leaves as float32")
+class SquaredAndWide(reference.RMSNorm):
+    def forward(self, x):
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        return wide / (wide.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+@held_out("RMSNorm", "the weight is added", "the mean runs over the positions")
+class ShiftedColumns(reference.RMSNorm):
+    def forward(self, x):
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        axis = -2 if x.ndim > 1 else -1
+        roots = torch.rsqrt(wide.pow(2).mean(axis, keepdim=True) + self.eps)
+        return (wide * roots + self.weight).to(x.dtype)
+
+
+@held_out("SwiGLU", "gate and up add up", "the gate has a ReLU")
+class OpenedByASum(reference.SwiGLU):
+    def forward(self, x):
+        return self.w_down(self.w_gate(x).relu() + self.w_up(x))
+
+
+@held_out("SwiGLU", "both sides have an activation", "there is a residual connection inside")
+class ActiveWithARoad(reference.SwiGLU):
+    def forward(self, x):
+        return x + self.w_down(functional.silu(self.w_gate(x)) * functional.silu(self.w_up(x)))
