@@ -75,7 +75,8 @@ def norm_case(
 
 
 class Rules(reference.RMSNorm):
-    widened = True
+    def widened(self, x):
+        return x.to(torch.promote_types(x.dtype, torch.float32))
 
     def mean_square(self, x, axis=-1, keepdim=True):
         return x.square().mean(dim=axis, keepdim=keepdim)
@@ -90,8 +91,7 @@ class Rules(reference.RMSNorm):
         return normalised * self.weight
 
     def forward(self, x):
-        wide = x.to(torch.promote_types(x.dtype, torch.float32)) if self.widened else x
-        wide = self.centred(wide)
+        wide = self.centred(self.widened(x))
         return self.scaled(wide / self.divisor(self.mean_square(wide))).to(x.dtype)
 
 
@@ -157,6 +157,7 @@ wrong(
     "a norm subtracts the mean",
     "The mean of your rows is 0. What does the formula do with the mean?",
     centred=lambda self, x: x - x.mean(dim=-1, keepdim=True),
+    widened=lambda self, x: x,  # as in chapter 7's LayerNorm
 )
 
 
@@ -323,8 +324,7 @@ wrong(
     "squares fit into any dtype",
     """Right in float32. What is the largest number of float16, and what is the square of 300? See
     in which precision the statement has the mean taken.""",
-    widened=False,
-    scaled=lambda self, normalised: normalised * self.weight.to(normalised.dtype),
+    widened=lambda self, x: x,
 )
 
 

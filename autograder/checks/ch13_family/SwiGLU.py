@@ -25,7 +25,10 @@ def network_case(rng, *shape, d_ff, dtype=torch.float64, scale=1.5, **parts):
 
 class Rules(reference.SwiGLU):
     def gate(self, x):
-        return functional.silu(self.w_gate(x))
+        return self.w_gate(x)
+
+    def activation(self, gate):
+        return functional.silu(gate)
 
     def up(self, x):
         return self.w_up(x)
@@ -34,7 +37,7 @@ class Rules(reference.SwiGLU):
         return gate * up
 
     def forward(self, x):
-        return self.w_down(self.joined(self.gate(x), self.up(x)))
+        return self.w_down(self.joined(self.activation(self.gate(x)), self.up(x)))
 
 
 checks = Checks(reference.SwiGLU, family=Rules, shortcuts="SwiGLU SwiGLUFFN swiglu LlamaMLP")
@@ -76,7 +79,7 @@ wrong(
     "gate and up may change places",
     """This is right for a network in which `w_gate` and `w_up` are exchanged. Which of the two goes
     through the activation?""",
-    gate=lambda self, x: functional.silu(self.w_up(x)),
+    gate=lambda self, x: self.w_up(x),
     up=lambda self, x: self.w_gate(x),
 )
 
@@ -84,35 +87,35 @@ wrong(
 wrong(
     "a gate is a sigmoid",
     "Your gate lies between 0 and 1, as in the first gated unit. Which function has this one?",
-    gate=lambda self, x: torch.sigmoid(self.w_gate(x)),
+    activation=lambda self, gate: torch.sigmoid(gate),
 )
 
 
 wrong(
     "the gate has a GELU",
     "You are close wherever numbers are large. Which activation is in the name?",
-    gate=lambda self, x: functional.gelu(self.w_gate(x)),
+    activation=lambda self, gate: functional.gelu(gate),
 )
 
 
 wrong(
     "the gate has a ReLU",
     "Your gate is closed for every negative number. What does silu give for -1?",
-    gate=lambda self, x: torch.relu(self.w_gate(x)),
+    activation=lambda self, gate: torch.relu(gate),
 )
 
 
 wrong(
     "the gate has a tanh",
     "Your gate does not grow beyond 1. What does silu give for 5?",
-    gate=lambda self, x: torch.tanh(self.w_gate(x)),
+    activation=lambda self, gate: torch.tanh(gate),
 )
 
 
 wrong(
     "the gate is linear",
     "Double x: your result is four times as large. Where is the activation?",
-    gate=lambda self, x: self.w_gate(x),
+    activation=lambda self, gate: gate,
 )
 
 
@@ -126,7 +129,7 @@ wrong(
 wrong(
     "the activation comes after the product",
     "What goes through silu: the product, or one of its factors?",
-    gate=lambda self, x: self.w_gate(x),
+    activation=lambda self, gate: gate,
     joined=lambda self, gate, up: functional.silu(gate * up),
 )
 
@@ -155,7 +158,7 @@ wrong(
 wrong(
     "one matrix serves for gate and up",
     "Your gate and what it lets through are made by one matrix. How many are there?",
-    gate=lambda self, x: functional.silu(self.w_up(x)),
+    gate=lambda self, x: self.w_up(x),
 )
 
 
@@ -200,7 +203,7 @@ def with_one_layer_for_both(self, d_model, d_ff):
 wrong(
     "the gate does not learn",
     "The values are right, but no gradient reaches w_gate. Where is that path cut?",
-    gate=lambda self, x: functional.silu(self.w_gate(x)).detach(),
+    gate=lambda self, x: self.w_gate(x).detach(),
 )
 
 

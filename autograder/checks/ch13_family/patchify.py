@@ -55,7 +55,11 @@ shown("three channels", images(1, 3, 2, 2, 2), weight=2)
 shown("two images", images(2, 1, 2, 2, 2))
 shown("patches of one pixel", images(1, 2, 2, 3, 1))
 shown("one patch that is the whole image", images(1, 2, 1, 1, 3))
-shown("patches that do not fill the width are refused", images_of(1, 1, 4, 5, patch_size=2))
+shown(
+    "patches that do not fill the width are refused",
+    images_of(1, 1, 4, 5, patch_size=2),
+    weight=2,
+)
 shown("gradients flow", images(1, 2, 2, 2, 2), probe=gradients)
 shown("the images stay as they were", images(1, 2, 2, 2, 2), probe=arguments_after)
 hidden("several images that are higher than wide, in colour", images(3, 3, 4, 2, 3), weight=3)
@@ -64,7 +68,11 @@ hidden("as many channels as images and rows", images(2, 2, 2, 2, 2))
 hidden("a row of patches", images(2, 3, 1, 4, 2))
 hidden("a column of patches", images(2, 3, 4, 1, 2))
 hidden("patches of one pixel, in colour", images(2, 3, 3, 4, 1))
-hidden("patches that do not fill the height are refused", images_of(2, 3, 5, 4, patch_size=2))
+hidden(
+    "patches that do not fill the height are refused",
+    images_of(2, 3, 5, 4, patch_size=2),
+    weight=2,
+)
 hidden(
     "patches larger than the image are refused",
     images_of(1, 1, 4, 4, patch_size=integer(5, 8)),
@@ -166,12 +174,11 @@ def with_padding(images, patch_size):
     return patchify(functional.pad(images, more), patch_size)
 
 
-@wrong(
+wrong(
     "patches lie on the feature axis",
     "Your last two axes have changed places. What does each of them count?",
+    then=lambda patches: patches.mT,
 )
-def as_unfolded(images, patch_size):
-    return patchify(images, patch_size).mT
 
 
 @wrong(
@@ -184,12 +191,11 @@ def with_axes_of_their_own(images, patch_size):
     return patches.unflatten(-1, (images.shape[1], patch_size, patch_size))
 
 
-@wrong(
+wrong(
     "all images make one sentence",
     "Each image is a sentence of its own. What has become of the first axis?",
+    then=lambda patches: patches.flatten(0, 1),
 )
-def in_one_sentence(images, patch_size):
-    return patchify(images, patch_size).flatten(0, 1)
 
 
 checks.usual("detached")
