@@ -222,7 +222,12 @@ class CentredWithEpsOutside(reference.RMSNorm):
         return x / (x.pow(2).mean(-1, keepdim=True).sqrt() + self.eps) * self.weight
 
 
-@two_faults("RMSNorm", "squares add up", "the weight is there to be had")
+@two_faults(
+    "RMSNorm",
+    "squares add up",
+    "the weight is there to be had",
+    true_too=("squares fit into any dtype",),  # nothing is widened
+)
 class SummedAndBare(reference.RMSNorm):
     def forward(self, x):
         return x / (x.pow(2).sum(-1, keepdim=True) + self.eps).sqrt()

@@ -116,11 +116,13 @@ shown(
     constructor={"d_model": integer(3, 7)},
     shown=["weight"],
     probe=at_the_start,
+    weight=2,
 )
 shown("gradients reach x and the weight", norm_case(2, 4), probe=gradients, weight=2)
 shown(
     "float16 rows whose squares are too large",
     norm_case(2, 4, dtype=torch.float16, rows=too_large_to_square),
+    weight=2,
 )
 shown("bfloat16 in, bfloat16 out", norm_case(2, 4, dtype=torch.bfloat16))
 shown("x stays as it was", norm_case(2, 4), probe=arguments_after)
@@ -142,12 +144,17 @@ hidden("a batch in float32", norm_case(2, 3, 4, dtype=torch.float32))
 hidden(
     "a float16 batch whose squares are too large",
     norm_case(2, 3, 4, dtype=torch.float16, rows=too_large_to_square),
+    weight=2,
 )
 hidden(
     "a float16 batch whose squares are too small",
     norm_case(2, 3, 4, dtype=torch.float16, rows=too_small_to_square, eps=1e-8),
 )
-hidden("bfloat16 rows under a float32 weight", norm_case(2, 3, 4, dtype=torch.bfloat16, wide=True))
+hidden(
+    "bfloat16 rows under a float32 weight",
+    norm_case(2, 3, 4, dtype=torch.bfloat16, wide=True),
+    weight=2,
+)
 hidden("train mode changes nothing", norm_case(3, 4, train=True))
 hidden("numbers that do not lie side by side", norm_case(2, 3, 4), probe=returned_for_views)
 hidden("a batch stays as it was", norm_case(2, 3, 4), probe=arguments_after)

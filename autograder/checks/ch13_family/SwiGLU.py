@@ -6,9 +6,15 @@ from torch.nn import functional
 
 from autograder.authoring import draw
 from autograder.authoring.checks import Checks
-from autograder.authoring.drawn import drawn
+from autograder.authoring.drawn import drawn, integer
 from autograder.checks.ch07_layers import at_one_position
-from autograder.shared.probes import arguments_after, gradients, moved, returned_for_views
+from autograder.shared.probes import (
+    arguments_after,
+    at_the_start,
+    gradients,
+    moved,
+    returned_for_views,
+)
 from solutions import ch13_family as reference
 
 
@@ -53,6 +59,11 @@ shown(
 shown("d_ff may equal d_model", network_case(2, 2, 4, d_ff=4))
 shown("zeros stay zeros", network_case(2, 3, d_ff=5, scale=0.0))
 shown("gradients reach x and every weight", network_case(2, 3, d_ff=4), probe=gradients, weight=2)
+shown(
+    "a new one has three matrices, and no other parameter",
+    constructor={"d_model": integer(3, 6), "d_ff": integer(7, 10)},
+    probe=at_the_start,
+)
 shown("float32 in, float32 out", network_case(2, 3, d_ff=4, dtype=torch.float32))
 shown("x stays as it was", network_case(2, 3, d_ff=4), probe=arguments_after)
 hidden("a longer batch", network_case(3, 5, 6, d_ff=11), weight=3)

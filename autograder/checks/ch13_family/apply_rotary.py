@@ -145,6 +145,7 @@ hidden("the width of a real head", clear_of_zero(rows(5, 64, high=16)), weight=4
 hidden("batch and heads in float64", tiny(2, 2, 3, 6))
 hidden("heads far into a text", clear_of_zero(far_out(2, 3, 6)))
 hidden("heads beyond two thousand in float16", far_out(2, 3, 6, dtype=torch.float16), weight=2)
+hidden("a batch in bfloat16", rows(2, 3, 4, dtype=torch.bfloat16))
 hidden("a single feature is refused", rows(2, 1))
 hidden("gradients flow to a batch", rows(2, 3, 6), probe=gradients)
 hidden("a batch stays as it was", rows(2, 3, 4), probe=arguments_after)
