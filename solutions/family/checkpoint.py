@@ -125,7 +125,7 @@ def files_of(folder):
         raise LoadingError(
             f"{folder} has its tensors only in {PICKLE}, a pickle, which can run code of whoever"
             f" wrote it; `python -m solutions.family convert {folder}` copies them into {WEIGHTS}"
-            " with PyTorch's reader that lets nothing run"
+            " with a reader that takes nothing but tensors"
         )
     raise LoadingError(f"{folder} has no {WEIGHTS}")
 
@@ -152,5 +152,5 @@ def convert(folder):
         raise LoadingError(f"{folder / PICKLE} is refused: {first_line(error)}") from None
     if not isinstance(found, dict) or not all(map(torch.is_tensor, found.values())):
         raise LoadingError(f"{folder / PICKLE} holds something else than tensors with names")
-    once = {(each.data_ptr(), each.shape): name for name, each in found.items()}
+    once = {(each.data_ptr(), each.shape): name for name, each in reversed(found.items())}
     save_file({name: found[name].clone().contiguous() for name in once.values()}, folder / WEIGHTS)

@@ -1,7 +1,7 @@
 """Other people's weights in the course's blocks, or in a learner's own."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from types import SimpleNamespace
 
 import torch
@@ -83,14 +83,19 @@ def load(folder, own_path=None):
     blocks = blocks_of(own_path)
     with failures_told():
         model = MAKERS[kind](config, blocks, tensors).eval()
-        widest = max((each.dtype for each in tensors.values()), key=lambda dtype: dtype.itemsize)
-        model.to(torch.promote_types(widest, torch.float32))
+        model.to(precision(tensors))
         set_activation(model, activation_of(config))
     order = sorted_features(config["d_model"]) if kind == "marian" else None
     table = fill(model, TABLES[kind], tensors, order)
     if kind == "marian":
         never_write(model, size(config, "decoder_start_token_id"))
     return Loaded(kind, model, config, table, blocks)
+
+
+def precision(tensors):
+    """Return the widest dtype of some tensors, and float32 where all have fewer bits."""
+    dtypes = {each.dtype for each in tensors.values() if each.is_floating_point()}
+    return reduce(torch.promote_types, dtypes, torch.float32)
 
 
 def blocks_of(path):
