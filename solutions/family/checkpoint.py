@@ -151,6 +151,6 @@ def convert(folder):
     except (OSError, RuntimeError, pickle.UnpicklingError) as error:
         raise LoadingError(f"{folder / PICKLE} is refused: {first_line(error)}") from None
     if not isinstance(found, dict) or not all(map(torch.is_tensor, found.values())):
-        raise LoadingError(f"{folder / PICKLE} holds something else than tensors with names")
+        raise LoadingError(f"{folder / PICKLE} holds more than tensors with names")
     once = {(each.data_ptr(), each.shape): name for name, each in reversed(found.items())}
     save_file({name: found[name].clone().contiguous() for name in once.values()}, folder / WEIGHTS)

@@ -29,9 +29,7 @@ def fill(model, names, tensors, order=None):
     filled = set()
     for theirs, ours in expanded(model, names):
         if theirs not in tensors:
-            raise LoadingError(
-                f"the checkpoint has no tensor {theirs}, for our {' and '.join(ours)}"
-            )
+            raise LoadingError(f"the checkpoint has no tensor {theirs}, for our {', '.join(ours)}")
         tensor = tensors.pop(theirs)
         table.append((theirs, shape(tensor), ", ".join(ours)))
         for name, piece in zip(ours, pieces(theirs, tensor, names, len(ours)), strict=True):
@@ -46,14 +44,22 @@ def fill(model, names, tensors, order=None):
                 target.zero_()  # padding's row stays so
                 room.copy_(piece if order is None else reordered(name, piece, order))
             filled.add(target)
-    empty = [name for name, parameter in model.named_parameters() if parameter not in filled]
-    if tensors or empty:
+    refuse_what_is_left(
+        tensors, [name for name, each in model.named_parameters() if each not in filled]
+    )
+    return table
+
+
+def refuse_what_is_left(tensors, parameters):
+    """Stop where there are tensors that went nowhere, or parameters that nothing came to."""
+    if tensors:
         raise LoadingError(
             f"the checkpoint has tensors for which our model has no place: {some(tensors)}"
-            if tensors
-            else f"our model has parameters for which the checkpoint has no tensor: {some(empty)}"
         )
-    return table
+    if parameters:
+        raise LoadingError(
+            f"our model has parameters for which the checkpoint has no tensor: {some(parameters)}"
+        )
 
 
 def some(names):
@@ -117,11 +123,12 @@ def endings(model, name):
 
 def pieces(theirs, tensor, names, count):
     """Cut a tensor into as many parts of its first axis as it has places to go to."""
+    tensor = torch.atleast_1d(tensor)
     if theirs in names.flat:
-        tensor = tensor.flatten(names.flat[theirs])
+        tensor = tensor.flatten(min(names.flat[theirs], tensor.ndim - 1))
     if theirs.endswith(names.turned):
-        tensor = tensor.T
-    return tensor.chunk(count)
+        tensor = tensor.mT if tensor.ndim > 1 else tensor
+    return tensor.tensor_split(count)
 
 
 def reordered(name, tensor, order):

@@ -57,7 +57,8 @@ class Loaded:
 def load(folder, own_path=None):
     """Make a model, and fill it with the weights of a checkpoint.
 
-    Numbers of 16 bits become such of 32, which a CPU is made for.
+    The model has no dropout. Weights of 16 bits are converted to float32, because a CPU computes
+    slowly with fewer bits.
 
     Args:
         folder: Path of the checkpoint.
@@ -88,7 +89,7 @@ def load(folder, own_path=None):
     order = sorted_features(config["d_model"]) if kind == "marian" else None
     table = fill(model, TABLES[kind], tensors, order)
     if kind == "marian":
-        never_write(model, size(config, "decoder_start_token_id"))
+        never_write(model, id_of(config, "decoder_start_token_id"))
     return Loaded(kind, model, config, table, blocks)
 
 
@@ -123,12 +124,24 @@ def size(config, *names):
         LoadingError: if there is none, or they differ.
     """
     values = [config.get(name) for name in names]
-    if not isinstance(values[0], int) or values[0] < 0:
+    if not isinstance(values[0], int) or values[0] < 1:
         raise LoadingError(f"the config says {names[0]}: {values[0]!r}, which is no size")
     if len(set(values)) > 1:
         said = ", ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
         raise LoadingError(f"the config says {said}; in our blocks they are the same")
     return values[0]
+
+
+def id_of(config, name):
+    """Return an id of a config's vocabulary.
+
+    Raises:
+        LoadingError: if there is none.
+    """
+    value = config.get(name)
+    if not isinstance(value, int) or not 0 <= value < config["vocab_size"]:
+        raise LoadingError(f"the config says {name}: {value!r}, which is no id of its vocabulary")
+    return value
 
 
 def activation_of(config):

@@ -3,6 +3,7 @@
 import torch
 
 from solutions.family.checkpoint import LoadingError
+from solutions.family.loading import id_of
 
 NOWHERE = -1  # a pad_id that no word has, for a model that knows no padding
 
@@ -62,7 +63,7 @@ def translate(loaded, ids, beam=1, longest=128):
     """
     require(loaded, "marian", "translate")
     model, src = loaded.model, torch.tensor([ids])
-    start, end = loaded.config["decoder_start_token_id"], loaded.config["eos_token_id"]
+    start, end = (id_of(loaded.config, f"{name}_token_id") for name in ("decoder_start", "eos"))
     with torch.inference_mode():
         if beam == 1:
             written = loaded.blocks.greedy_decode(model, src, longest, start, end)[0, 1:].tolist()

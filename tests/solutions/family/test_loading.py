@@ -4,6 +4,7 @@ sentence.
 
 import json
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -214,6 +215,12 @@ CONFIGS = {  # what the config says, and what is said of it
         "a vocabulary for each language": {"share_encoder_decoder_embeddings": False},
         "norms before the sublayers": {"normalize_before": True},
         "in our blocks they are the same": {"decoder_ffn_dim": 24},
+        "the config says decoder_start_token_id: 99, which is no id": {
+            "decoder_start_token_id": 99
+        },
+        "the config says encoder_attention_heads: 0, which is no size": {
+            "encoder_attention_heads": 0
+        },
         "shared.weight has the shape 23 x 12": {"vocab_size": 24},
     },
 }
@@ -237,6 +244,10 @@ def with_one_more(tensors):
     tensors["encoder.layer.0.gate.weight"] = torch.zeros(2, 2)
 
 
+def of_no_shape(tensors):
+    tensors["encoder.layer.0.attention.self.query.weight"] = torch.tensor(1.0)
+
+
 def of_another_shape(tensors):
     tensors["encoder.layer.0.intermediate.dense.weight"] = torch.zeros(20, 11)
 
@@ -246,6 +257,7 @@ def of_another_shape(tensors):
     [
         (without_a_bias, "has no tensor encoder.layer.1.output.dense.bias, for our layers.1.feed"),
         (with_one_more, "tensors for which our model has no place: encoder.layer.0.gate.weight"),
+        (of_no_shape, "query.weight has the shape one number, and does not fit into our layers.0"),
         (of_another_shape, "20 x 11, and does not fit into our layers.0.feed_forward.linear_1.weight of the shape 20 x 12"),
     ],
 )  # fmt: skip
@@ -373,6 +385,14 @@ def test_an_own_layer_that_keeps_no_activation_is_told(copied, tmp_path):
         load(with_config(folder, hidden_act="gelu"), own)
 
 
+def test_an_own_layer_with_more_parameters_is_told(copied, tmp_path):
+    more = "self.num_heads = num_heads; self.gate = nn.Parameter(torch.ones(1))"
+    own = package(tmp_path / "mine", **{"self.num_heads = num_heads": more})
+    sentence = "parameters for which the checkpoint has no tensor: layers.0.self_attention.gate"
+    with pytest.raises(LoadingError, match=sentence):
+        load(copied("gpt2"), own)
+
+
 def test_an_own_layer_that_fails_is_told(copied, tmp_path):
     own = package(tmp_path / "mine", **{"self.num_heads = num_heads": "self.num_heads = heads"})
     with pytest.raises(OwnModelError, match="your own model fails, in __init__"):
@@ -416,6 +436,23 @@ def pieces():
     return [tuple(each) for each in json.loads(tokenizer.to_str())["model"]["vocab"][1:]]
 
 
+def tab_to_space():
+    """Return SentencePiece's table of characters to replace, with a single one: a trie as a double
+    array (its size in bytes, then units of 32 bits), and the texts that it points at.
+
+    A unit holds the byte that leads to it, whether a text ends there (bit 8), and from bit 10 on
+    what is to be combined with the next byte to find the next unit.
+    """
+    units = [0] * 256
+    units[0] = 16 << 10
+    units[16 ^ ord("\t")] = 1 << 10 | 1 << 8 | ord("\t")
+    units[16 ^ ord("\t") ^ 1] = 1 << 31  # the text at 0
+    return struct.pack("<I256I", 4 * len(units), *units) + b" \0"
+
+
+TAB_TO_SPACE = tab_to_space()
+
+
 def with_text(folder, **trained):
     """Write the files of Marian's tokenizer, with the writer of `transformers`."""
     model = sentencepiece.ModelProto()
@@ -423,7 +460,8 @@ def with_text(folder, **trained):
         model.pieces.add(piece=piece, score=score, type=kind)
     model.trainer_spec.model_type = trained.get("model_type", 1)
     model.trainer_spec.input.append("the words above")
-    model.normalizer_spec.name = "identity"
+    model.normalizer_spec.name = "a tab is a space"
+    model.normalizer_spec.precompiled_charsmap = TAB_TO_SPACE
     (folder / "source.spm").write_bytes(model.SerializeToString())
     known = sorted((score, piece) for piece, score in pieces())
     names = ["</s>", "<unk>", *(piece for _, piece in known)][: VOCAB_SIZE - 2]
@@ -446,7 +484,7 @@ def cut_by_hand(text, scores):
     return best[len(text)][1]
 
 
-@pytest.mark.parametrize("sentence", ["the cat sings", "  two   dogs see a bird ", "cats"])
+@pytest.mark.parametrize("sentence", ["the cat sings", "  two   dogs\tsee a bird\t", "cats"])
 def test_marian_s_sentences_are_cut_into_the_likeliest_pieces(tmp_path, sentence):
     numbers = with_text(tmp_path)
     found = MarianText(tmp_path).encode(sentence)
