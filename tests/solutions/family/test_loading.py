@@ -90,6 +90,22 @@ def test_gpt2_draws_the_same_with_the_same_seed_and_goes_on_beyond_its_positions
     assert len(write(loaded, PROMPT, 30)) == 30
 
 
+def until_new(words):
+    """Return words up to the first that differs from all before it, and that one."""
+    place = next(place for place in range(1, len(words)) if words[place] not in words[:place])
+    return words[:place], words[place]
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_the_id_that_ends_a_text_ends_it(folders, beam):
+    gpt2, marian = (load(folders[name][1]) for name in ("gpt2", "marian"))
+    expected, gpt2.config["eos_token_id"] = until_new(write(gpt2, PROMPT, 8, seed=3))
+    assert write(gpt2, PROMPT, 8, seed=3) == expected
+    word = translate(marian, PROMPT, longest=9)[0]
+    marian.config["eos_token_id"] = word
+    assert word not in translate(marian, PROMPT, beam, longest=9)
+
+
 @pytest.mark.parametrize("sentence", [[5, 7, 9, 0], [2, 2, 0], [8, 1, 3, 11, 6, 4, 0]])
 def test_marian_translates_as_generate_does(folders, sentence):
     model, folder = folders["marian"]
