@@ -87,7 +87,12 @@ def theirs(name, dtype=torch.float64, seed=0, **options):
         trained = [each for each in trained if each not in positions] + [model.final_logits_bias]
     with torch.no_grad():
         for each in trained:
-            each.copy_(torch.randn(each.shape, dtype=dtype, generator=generator) / D_MODEL**0.5)
+            noise = torch.randn(each.shape, dtype=dtype, generator=generator)
+            # norms near 1 and small biases, or all positions would say nearly the same
+            if min(each.shape) > 1:
+                each.copy_(1.6 * noise / D_MODEL**0.5)
+            else:
+                each.add_(0.1 * noise)
     return model
 
 
