@@ -29,6 +29,7 @@ from tests.solutions.family.other_people import (
     START,
     VOCAB_SIZE,
     saved,
+    theirs,
 )
 
 PROMPT = [3, 1, 4, 1, 5]
@@ -114,6 +115,24 @@ def test_marian_translates_as_generate_does(folders, sentence):
     assert expected[0] == START
     ours = translate(load(folder), sentence, longest=12)
     assert ours == [word for word in expected if word not in (START, 0)] and ours
+
+
+def test_a_marian_that_has_learned_to_reverse_does_so_in_our_blocks(tmp_path):
+    model = theirs("marian")
+    sources = torch.tensor([[5, 7, 9, 0], [2, 3, 2, 0], [8, 1, 3, 0]])
+    targets = torch.cat([sources[:, :3].flip(1), sources[:, 3:]], dim=1)
+    optimizer = torch.optim.Adam(model.parameters(), 0.003)
+    for _ in range(250):
+        optimizer.zero_grad()
+        model(sources, labels=targets).loss.backward()
+        optimizer.step()
+    expected = model.generate(sources, max_length=9, do_sample=False, bad_words_ids=[[PAD]])
+    assert torch.equal(expected[:, 1:], targets)
+    model.save_pretrained(tmp_path)
+    loaded = load(tmp_path)
+    for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+        for beam in (1, 4):
+            assert [*translate(loaded, source, beam, 9), 0] == target
 
 
 @pytest.mark.parametrize("sentence", [[5, 7, 9, 0], [8, 1, 3, 11, 6, 4, 0]])
