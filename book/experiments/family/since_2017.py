@@ -21,7 +21,6 @@ from solutions.ch13_family import RMSNorm, SwiGLU, apply_rotary
 
 VARIANTS = ("as in GPT", "rotary positions", "RMSNorm", "SwiGLU", "grouped queries", "all four")
 D_MODEL, HEADS, LAYERS, MAX_LEN = 64, 4, 2, 64
-DROPOUT, BATCH, PEAK = 0.1, 32, 3e-3
 
 
 class GroupedAttention(nn.Module):
@@ -67,8 +66,10 @@ class Letters(nn.Module):
         rotary = "rotary positions" in new
         kv_heads = HEADS // 2 if "grouped queries" in new else HEADS
         self.embedding = nn.Embedding(vocab_size, D_MODEL)
-        nn.init.normal_(self.embedding.weight, std=0.02)
-        self.positions = None if rotary else nn.Parameter(0.02 * torch.randn(MAX_LEN, D_MODEL))
+        nn.init.normal_(self.embedding.weight, std=D_MODEL**-0.5)
+        self.positions = (
+            None if rotary else nn.Parameter(D_MODEL**-0.5 * torch.randn(MAX_LEN, D_MODEL))
+        )
         self.attentions = nn.ModuleList(
             GroupedAttention(D_MODEL, HEADS, kv_heads, rotary) for _ in range(LAYERS)
         )
@@ -79,7 +80,6 @@ class Letters(nn.Module):
             for _ in range(LAYERS)
         )
         self.norms = nn.ModuleList(norm(D_MODEL) for _ in range(2 * LAYERS + 1))
-        self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, token_ids, pad_id=None):
         """Score the next letter at each position.
@@ -93,12 +93,11 @@ class Letters(nn.Module):
         x = self.embedding(token_ids)
         if self.positions is not None:
             x = x + self.positions[: token_ids.shape[1]]
-        x = self.dropout(x)
         *norms, last = self.norms
         pairs = zip(self.attentions, self.networks, norms[::2], norms[1::2], strict=True)
         for attention, network, first, second in pairs:
-            x = x + self.dropout(attention(first(x)))
-            x = x + self.dropout(network(second(x)))
+            x = x + attention(first(x))
+            x = x + network(second(x))
         return last(x) @ self.embedding.weight.T
 
 
@@ -131,7 +130,7 @@ def measure(steps, seeds):
                 with undisturbed():
                     torch.manual_seed(seed)
                     model = Letters(len(letters()), parts_of(variant))
-                    history = train(model, ids, validation, budget, seed, batch=BATCH, peak=PEAK)
+                    history = train(model, ids, validation, budget, seed)
                 rows.append(
                     {
                         "variant": variant,
@@ -149,7 +148,7 @@ EXPERIMENT = Experiment(
     asks="what does each change since 2017 buy a small language model?",
     short={"steps": (40,), "seeds": 1},
     long={"steps": (500, 1000), "seeds": 3},
-    initialisation="embeddings from a normal distribution of standard deviation 0.02, else"
-    " PyTorch's default",
+    initialisation="embeddings from a normal distribution of standard deviation 1 / sqrt(d_model),"
+    " else PyTorch's default",
     measure=measure,
 )
