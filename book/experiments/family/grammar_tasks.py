@@ -13,7 +13,7 @@ answers; beside it stand a BERT that was not trained before, the most frequent a
 that only count words.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import groupby
 
 import torch
@@ -35,6 +35,7 @@ WORDS_BEFORE = (*SPECIALS, "<mask>", "<class>", "<asks>")
 KINDS = ("object", "predicate", "neither")
 ASKED = {"subject": "who", "object": "what", "place": "where", "time": "when"}
 ADJUNCTS = ("place", "time", "manner")
+ENTITIES = ("O", "B-name", "I-name", "B-place", "I-place")
 TASKS = ("kind", "roles", "entities", "question")
 SHAPE = {"max_len": 24, "d_model": 64, "num_heads": 4, "num_layers": 2, "d_ff": 256}
 BATCH, PEAK, WARM_UP = 64, 2e-3, 50
@@ -91,7 +92,7 @@ class Reader(nn.Module):
             {
                 "kind": nn.Linear(width, len(KINDS)),
                 "roles": nn.Linear(width, 1 + len(corpus.ROLES)),
-                "entities": nn.Linear(width, 5),
+                "entities": nn.Linear(width, len(ENTITIES)),
                 "question": nn.Linear(width, 2),
             }
         )
@@ -122,12 +123,9 @@ class Data:
 
     def __init__(self, words):
         self.ids = {word: number for number, word in enumerate(words)}
+        tags = {"roles": ("", *corpus.ROLES), "entities": ENTITIES}
         self.tags = {
-            "roles": {role: number for number, role in enumerate(("", *corpus.ROLES))},
-            "entities": {
-                tag: number
-                for number, tag in enumerate(("O", "B-name", "I-name", "B-place", "I-place"))
-            },
+            task: {tag: number for number, tag in enumerate(known)} for task, known in tags.items()
         }
 
     def encoded(self, rows):
@@ -240,32 +238,29 @@ def counted(task, train, test):
         model = LogisticRegression(max_iter=2000)
         model.fit(bags.transform(ids.tolist()), answers.numpy())
         found = torch.from_numpy(model.predict(bags.transform(test_ids.tolist())))
-        common = answers.mode().values
         return {
-            "majority": (wanted == common).float().mean().item(),
+            "majority": (wanted == answers.mode().values).float().mean().item(),
             "words": (wanted == found).float().mean().item(),
         }
     if task == "question":
-        places = {}
-        for word in ids[:, 0].unique().tolist():
-            pairs = map(tuple, answers[ids[:, 0] == word].tolist())
-            places[word] = Counter(pairs).most_common(1)[0][0]
+        places = {
+            word: Counter(map(tuple, answers[ids[:, 0] == word].tolist())).most_common(1)[0][0]
+            for word in ids[:, 0].unique().tolist()
+        }
         (most, _), *_ = Counter(map(tuple, answers.tolist())).most_common(1)
-        rows = zip(test_ids[:, 0].tolist(), map(tuple, wanted.tolist()), strict=True)
-        rows = list(rows)
+        rows = list(zip(test_ids[:, 0].tolist(), map(tuple, wanted.tolist()), strict=True))
         return {
             "majority": sum(answer == most for _, answer in rows) / len(rows),
             "words": sum(answer == places.get(word, most) for word, answer in rows) / len(rows),
         }
     asked = answers != -100
     common = answers[asked].mode().values.item()
-    tags = {}
+    tags = defaultdict(Counter)
     for word, tag in zip(ids[asked].tolist(), answers[asked].tolist(), strict=True):
-        tags.setdefault(word, Counter())[tag] += 1
-    of_words = torch.full((int(test_ids.max()) + 1,), common)
+        tags[word][tag] += 1
+    of_words = torch.full((1 + max(int(test_ids.max()), *tags),), common)
     for word, counts in tags.items():
-        if word < len(of_words):
-            of_words[word] = counts.most_common(1)[0][0]
+        of_words[word] = counts.most_common(1)[0][0]
     guesses = {"majority": torch.full_like(wanted, common), "words": of_words[test_ids]}
     return {
         name: right(task, functional.one_hot(guess, 16).float(), wanted)
