@@ -56,7 +56,7 @@ from solutions.ch07_layers import EncoderLayer, LayerNorm
 #
 # For example, with probability 0.15, no special ids and the mask 40:
 #
-# | | | | | |
+# | place | 0 | 1 | 2 | 3 |
 # | --- | --- | --- | --- | --- |
 # | `token_ids` | 5 | 6 | 7 | 8 |
 # | `choose` | 0.1 | 0.1 | 0.5 | 0.1 |
