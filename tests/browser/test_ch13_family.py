@@ -95,3 +95,11 @@ def test_what_few_answers_teach_is_the_record(chapter):
     said = text(chapter)
     assert f"finds both ends of {pretrained} % of the answers to questions" in said
     assert f"and the other one of {scratch} %" in said
+
+
+def test_what_rotary_positions_buy_is_the_record(chapter):
+    old, new = (
+        shown([run["validation"] for run in runs("since_2017", variant=variant, steps=1000)], 1, 3)
+        for variant in ("as in GPT", "rotary positions")
+    )
+    assert f"Rotary positions buy most: {new} nats instead of {old}" in text(chapter)
