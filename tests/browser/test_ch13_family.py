@@ -103,3 +103,11 @@ def test_what_rotary_positions_buy_is_the_record(chapter):
         for variant in ("as in GPT", "rotary positions")
     )
     assert f"Rotary positions buy most: {new} nats instead of {old}" in text(chapter)
+
+
+@pytest.mark.parametrize("task", ["translate", "kind", "roles", "entities", "question", "summary"])
+def test_the_table_of_text_to_text_is_the_record(chapter, task):
+    rows = chapter.get_by_role("row").filter(has=chapter.get_by_role("cell", name=task, exact=True))
+    found = runs("text_to_text", task=task)
+    wanted = [shown([run[key] for run in found]) for key in ("right", "copy", "majority")]
+    assert rows.last.get_by_role("cell").all_inner_texts() == [task, *wanted]
