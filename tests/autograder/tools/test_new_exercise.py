@@ -45,7 +45,7 @@ def course(tmp_path, monkeypatch):
         ("ch04", "log_softmax"),
         ("ch06_masking", "prefix_mask(seq_len, prefix_len, device=None)"),
         ("ch06", "window_mask(token_ids, window_len=3)"),
-        ("ch07", "RMSNorm(d_model, eps=1e-05)"),
+        ("ch07", "GroupNorm(d_model, eps=1e-05)"),
         ("ch05", "rescale(x, num_heads, mask)"),
     ],
 )
