@@ -124,9 +124,14 @@ def steps(objective, count):
         objective(src, target, torch.arange(src.numel())).backward()
 
 
-# the gradients and their mean, too, are made while it is measured
-peak = [measured_peak(lambda: steps(team.wrap(Objective(model, 0.1)), 2))]
-model.zero_grad()
+# The gradients and their mean, too, are made while it is measured. In one time of four, gloo's
+# thread still holds the buckets of the first step while those of the second are made: the least
+# of eight is what is needed.
+peak = []
+for _ in range(8):
+    peak.append(measured_peak(lambda: steps(team.wrap(Objective(model, 0.1)), 2)))
+    model.zero_grad()
+peak = [min(peak)]
 objective = team.wrap(Objective(model, 0.1), sharded=True)
 steps(objective, 1)  # from now on each process has its part of the gradients
 peak.append(measured_peak(lambda: steps(objective, 1)))
