@@ -14,6 +14,8 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
+from solutions.translator.export_onnx import graph
+
 SMALL = 64  # numbers: less than this is not worth a node that widens it
 
 
@@ -46,37 +48,14 @@ def export(model, words, pad_id, folder, name):
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    onnx.save(halved(bare(graph(model, pad_id))), folder / f"{name}.onnx")
+    inputs = {"token_ids": torch.tensor([[1, 2, 3]])}
+    length = torch.export.Dim("seq_len", max=model.position_embedding.num_embeddings)
+    whole = graph(Scores(model, pad_id), inputs, ({1: length},), ("logits",))
+    onnx.save(halved(whole), folder / f"{name}.onnx")
     about = {"words": list(words), "max_len": model.position_embedding.num_embeddings}
     (folder / f"{name}.json").write_text(
         json.dumps(about, ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
     )
-
-
-def graph(model, pad_id):
-    """Return the ONNX model of Scores, for a sequence of any length."""
-    length = torch.export.Dim("seq_len", max=model.position_embedding.num_embeddings)
-    with torch.no_grad():
-        program = torch.onnx.export(
-            Scores(model, pad_id).eval(),
-            (torch.tensor([[1, 2, 3]]),),
-            dynamo=True,
-            verbose=False,
-            input_names=["token_ids"],
-            output_names=["logits"],
-            dynamic_shapes=({1: length},),
-        )
-    return program.model_proto
-
-
-def bare(model):
-    """Leave out what the exporter noted for its own authors: more than half of such a small file,
-    and with the paths of the machine that made it.
-    """
-    for each in (model, model.graph, *model.graph.node, *model.graph.initializer):
-        del each.metadata_props[:]
-    del model.graph.value_info[:]
-    return model
 
 
 def halved(model):

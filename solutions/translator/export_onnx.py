@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import onnx
 import torch
 import tyro
 from torch import nn
@@ -174,8 +175,8 @@ def export(run, folder):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model, shape = run.plain_model().to("cpu"), run.shape
-    start_graph(model, shape).save(folder / START)
-    step_graph(model, shape).save(folder / STEP)
+    onnx.save(start_graph(model, shape), folder / START)
+    onnx.save(step_graph(model, shape), folder / STEP)
     about = {side: words_of(getattr(run, side)) for side in ("source", "target")}
     about["shape"] = {name: getattr(shape, name) for name in SHAPE}
     about |= {"factor": FACTOR, "extra": EXTRA}
@@ -185,7 +186,7 @@ def export(run, folder):
 
 
 def start_graph(model, shape):
-    """Return the ONNX program of Start, for a source of any length."""
+    """Return the ONNX model of Start, for a source of any length."""
     inputs = {"src": torch.tensor([[4, 5, 6]])}
     inputs["gates"] = torch.ones(shape.num_encoder_layers, shape.num_heads)
     axes = {1: torch.export.Dim("src_len")}, {}
@@ -193,7 +194,7 @@ def start_graph(model, shape):
 
 
 def step_graph(model, shape):
-    """Return the ONNX program of Step, for any number of new words after any number of others."""
+    """Return the ONNX model of Step, for any number of new words after any number of others."""
     layers, heads = shape.num_decoder_layers, shape.num_heads
     before, memory = (torch.zeros(layers, heads, n, shape.d_model // heads) for n in (5, 3))
     gates = torch.ones(layers, heads)
@@ -207,7 +208,8 @@ def step_graph(model, shape):
 
 
 def graph(module, inputs, axes, outputs):
-    """Return a module as an ONNX program.
+    """Return a module as an ONNX model, without what the exporter notes for its own authors: stack
+    traces, with the paths of the machine that made them.
 
     Args:
         inputs: dict of tensors, in the order in which the module takes them.
@@ -215,7 +217,7 @@ def graph(module, inputs, axes, outputs):
         outputs: names.
     """
     with torch.no_grad():
-        return torch.onnx.export(
+        program = torch.onnx.export(
             module.eval(),
             # one tensor that is given twice would be taken for one input
             tuple(each.clone() for each in inputs.values()),
@@ -225,6 +227,11 @@ def graph(module, inputs, axes, outputs):
             output_names=list(outputs),
             dynamic_shapes=axes,
         )
+    model = program.model_proto
+    for each in (model, model.graph, *model.graph.node, *model.graph.initializer):
+        del each.metadata_props[:]
+    del model.graph.value_info[:]
+    return model
 
 
 def words_of(tokenizer):

@@ -185,3 +185,9 @@ def test_byte_pairs_are_refused_in_a_sentence(run, tmp_path):
     with pytest.raises(ValueError, match="byte pairs: train with --vocab 0"):
         export(FinishedRun(folder, "cpu"), tmp_path / "page")
     assert torch.is_grad_enabled()
+
+
+def test_the_files_say_nothing_about_the_machine_that_made_them(exported):
+    for name in ("start.onnx", "step.onnx"):
+        content = (exported / name).read_bytes()
+        assert b"File " not in content and b".py" not in content
