@@ -180,7 +180,7 @@ hidden(
     "there is no room for the table of all scores",
     attention(3000, 3000, 128, 2, 1),
     probe=returned_in_little_memory,
-    weight=8,
+    weight=24,  # the one case in which a table cannot be hidden from the probe
 )
 hidden("gradients flow, causal", attention(5, 8, 3, causal=True), probe=gradients)
 hidden("a negative block size is refused", attention(3, 5, -4), probe=returned)
