@@ -11,7 +11,7 @@
 #
 # Attention is a weighted average that chooses its own weights. In this notebook you build it from
 # its four parts, in NumPy: a **softmax** that no finite score can break, the scaled **scores** of
-# queries against keys, the **attention** that averages the values, and the **gradient** that flows
+# queries against keys, the **attention** that averages the values, and the **gradient** that goes
 # back through the softmax.
 #
 # The chapter of the same name in the book has the pictures. Each exercise below is a statement, a
@@ -27,8 +27,8 @@ import numpy as np
 # %% [markdown]
 # ## 1. Softmax
 #
-# Softmax turns scores into weights: numbers from 0 to 1 that sum to 1, larger where the score is
-# larger.
+# Softmax turns scores into weights, which are numbers from 0 to 1 that sum to 1. The larger a
+# score, the larger its weight.
 #
 # $$\operatorname{softmax}(s)_i = \frac{e^{s_i}}{\sum_j e^{s_j}}$$
 #
@@ -37,11 +37,11 @@ import numpy as np
 # Two demands make it interesting. It must not overflow: `softmax(np.array([1000.0, 999.0]))` is the
 # same `[0.7311, 0.2689]`, although $e^{1000}$ is far beyond what a float can hold. And a score of
 # `-inf`, which will later mean "may not look here", must get a weight of exactly 0. `axis` says
-# along which axis the weights sum to 1; every slice along it is a softmax of its own. The result
-# has the dtype of `scores`, and `scores` itself stays as it was.
+# along which axis the weights sum to 1, and every slice along it is a softmax of its own. The
+# result has the dtype of `scores`, and `scores` itself stays as it was.
 #
 # *Hint:* what happens to the fraction if you subtract the same number from every score of a slice?
-# Which number is the safe one?
+# Which number is safe to subtract?
 
 
 # %% exercise="softmax" points=2
@@ -73,11 +73,11 @@ def softmax(scores, axis=-1):
 # $$\text{scores} = \frac{Q K^\top}{\sqrt{d_k}}$$
 #
 # With `query = [[6, 0, 0, 0]]` and `key = [[1, 0, 0, 0], [0, 1, 0, 0]]` the dot products are 6 and
-# 0, $d_k$ is 4, and the scores are `[[3, 0]]`: one row for each query, one column for each key. Any
-# axes in front (a batch, say) are carried along.
+# 0, and $d_k$ is 4, so the scores are `[[3, 0]]`, with one row per query and one column per key.
+# Any axes in front (a batch, say) are carried along.
 #
-# *Hint:* `.T` turns *all* axes round. Which two should change places? And NumPy's `np.sqrt` returns
-# a float64, which would turn float32 scores into float64 ones; `math.sqrt` does not.
+# *Hint:* `.T` reverses *all* axes. Which two should change places? And NumPy's `np.sqrt` returns a
+# float64, which would turn float32 scores into float64 ones, but `math.sqrt` does not.
 
 
 # %% exercise="attention_scores" points=2
@@ -109,10 +109,10 @@ def attention_scores(query, key):
 # are `[0.4223, 0.1554, 0.4223]`, and with the values `[1, 0, 1, 0]`, `[0, 1, 0, 1]` and `[0, 1, 1,
 # 0]` its output is `[0.4223, 0.5777, 0.8446, 0.1554]`.
 #
-# Return both: the output, and the weights that made it.
+# Return both the output and the weights that made it.
 #
 # *Hint:* for one query the weights sum to 1 over the *keys*. Which axis is that? The values may
-# have more or fewer components than the keys: nothing here needs `d_v` to equal `d_k`.
+# have more or fewer components than the keys, because nothing here needs `d_v` to equal `d_k`.
 
 
 # %% exercise="scaled_dot_product_attention" points=3
@@ -137,32 +137,32 @@ def scaled_dot_product_attention(query, key, value):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
-# run it:
+# What does your code do? To see it, even while it is not right yet, put these two lines into a new
+# cell and run it:
 #
 # ```python
 # from book.explorers import explore_attention
 # explore_attention(scaled_dot_product_attention, attention_scores)
 # ```
 #
-# That is the plane of the book's page. Turn the query: scores, weights and output are what your two
-# functions return.
+# You get the plane of the book's page. When you turn the query, the scores, weights and output that
+# you see are those that your two functions return.
 
 # %% [markdown]
 # ## 4. Back through the softmax
 #
-# To train, a gradient must pass from the weights to the scores. A score pushes its own weight up
-# and, since the weights sum to 1, all the others down. So every score's gradient involves every
-# weight of its row:
+# To train the scores, you need to carry a gradient from the weights back to them. A score pushes
+# its own weight up and, since the weights sum to 1, all the others down. So the gradient of every
+# score involves every weight of its row:
 #
 # $$\frac{\partial w_i}{\partial s_j} = w_i\,(\delta_{ij} - w_j)$$
 #
 # Here $\delta_{ij}$ is 1 where $i = j$ and 0 elsewhere. Write `softmax_backward(weights,
-# grad_weights)`: given the weights of a softmax over the last axis and the gradient with respect to
-# them, return the gradient with respect to the scores.
+# grad_weights)`. It gets the weights of a softmax over the last axis and the gradient of the loss
+# with respect to them, and returns the gradient with respect to the scores.
 #
-# For `weights = [0.5, 0.5]` and `grad_weights = [1, 0]` the result is `[0.25, -0.25]`: raising the
-# first score raises the loss as fast as raising the second one lowers it.
+# For `weights = [0.5, 0.5]` and `grad_weights = [1, 0]` the result is `[0.25, -0.25]`, so raising
+# the first score raises the loss as fast as raising the second one lowers it.
 #
 # *Hint:* sum the formula over $i$ with `grad_weights` as coefficients. What is left needs no
 # matrix, only a product and a sum along the last axis.
@@ -189,6 +189,6 @@ def softmax_backward(weights, grad_weights):
 # %% [markdown]
 # ## What you have now
 #
-# A complete attention, forward and back, in a dozen lines of your own. Later chapters run several
-# of them side by side, forbid some of the places to look at, and stack the result; the core stays
-# what you wrote here.
+# You have a complete attention, forward and backward, in a dozen lines of your own. Later chapters
+# run several of them side by side, forbid some of the places to look at, and stack the result, but
+# the core stays what you wrote here.

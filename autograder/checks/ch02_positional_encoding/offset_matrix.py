@@ -60,16 +60,16 @@ hidden("many pairs, far", offset=integer(20, 90), d_model=even(18, 24))
 
 wrong(
     "the usual rotation matrix will do",
-    """Multiply your matrix with the encoding of position 0: does it lead on or back? In an encoding
-    the sine stands above the cosine.""",
+    """Multiply your matrix by the encoding of position 0. Does it move on or back? In an encoding,
+    the sine comes before the cosine.""",
     block=lambda cosine, sine: [[cosine, -sine], [sine, cosine]],
 )
 
 
 wrong(
     "both sines have the same sign",
-    """Compare the two addition formulas: in one of them a term is subtracted. And how long does a
-    vector become under your matrix?""",
+    """Compare the two addition formulas: in one of them a term is subtracted. And does a vector
+    keep its length when you multiply it by your matrix?""",
     block=lambda cosine, sine: [[cosine, sine], [sine, cosine]],
 )
 
@@ -83,7 +83,8 @@ wrong(
 
 @wrong(
     "an offset counts forward",
-    """Nothing in the addition formulas needs the offset to be positive. Where do you refuse it?""",
+    """Nothing in the addition formulas needs the offset to be positive. Where do you refuse a
+    negative one?""",
     around=True,
 )
 def forward_only(right, offset, d_model):
@@ -94,15 +95,16 @@ def forward_only(right, offset, d_model):
 
 wrong(
     "only the size of the offset matters",
-    "Forward and back should be different turns. What becomes of the sign of the offset?",
+    """Moving forward and moving back should be different turns. What happens to the sign of the
+    offset?""",
     offset=abs,
 )
 
 
 @wrong(
     "sines and cosines stand in halves",
-    """The right numbers, in the wrong rows and columns: where do the sine and the cosine of one
-    pair stand in an encoding?""",
+    """The numbers are right, but they are in the wrong rows and columns. Where are the sine and the
+    cosine of one pair in an encoding?""",
 )
 def in_halves(offset, d_model):
     angles = offset * rates_of(d_model)
@@ -112,22 +114,23 @@ def in_halves(offset, d_model):
 
 wrong(
     "all pairs turn at one rate",
-    "Your blocks are all alike. By which angle does the second pair turn at one position?",
+    """Your blocks are all alike. By which angle does the second pair turn from one position to the
+    next?""",
     rates=one_rate,
 )
 
 
 wrong(
     "i is the number of the column",
-    """The first block is right, and the others turn too little. In the exponent stands 2i: what
-    does i count?""",
+    """The first block is right, but the others turn too little. The exponent contains 2i. What does
+    i count?""",
     rates=doubled_exponent,
 )
 
 
 wrong(
     "the base is 1000",
-    "The first block is right, and the others turn too far. Count the zeros of the base.",
+    "The first block is right, but the others turn too far. Count the zeros of the base.",
     rates=base_1000,
 )
 
@@ -151,8 +154,8 @@ def from_one_position(offset, d_model):
 
 @wrong(
     "each number has its own factor",
-    """A factor for each number fits one position only. Which two numbers does the new sine depend
-    on?""",
+    """One factor per number can be right for one position only. Which two numbers does the new sine
+    depend on?""",
 )
 def as_ratios(offset, d_model):
     start, end = encoding_at([1, 1 + offset], d_model)
@@ -161,14 +164,15 @@ def as_ratios(offset, d_model):
 
 wrong(
     "a fit to the first positions finds the matrix",
-    """Over a few dozen positions the slowest pairs hardly turn, so that a fit cannot tell their
-    columns apart. Can you write the matrix down without a fit, or give it positions far apart?""",
+    """Over a few dozen positions the slowest pairs hardly turn, so a fit cannot tell their columns
+    apart. Can you write the matrix down without a fit, or give the fit positions that are far
+    apart?""",
 )(fitted_to(range(64)))
 
 
 wrong(
     "an identity of integers can hold it",
-    "Your matrix holds whole numbers only. Which dtype had the array that you wrote into?",
+    "Your matrix holds only whole numbers. Which dtype does the array have that you write into?",
     then=lambda matrix: matrix.astype(np.int64),
 )
 

@@ -126,8 +126,8 @@ wrong(
 
 wrong(
     "row i goes to place order[i]",
-    """Both of your shuffles move rows to where the other reading of `order` would have them. Which
-    row of x is the first one in the example?""",
+    """`order` can be read in two ways, and both of your shuffles use the other one. Which row of x
+    comes first in the example?""",
     shuffle=lambda x, order: x[np.argsort(order)],
     shuffle_result=lambda rows, order: rows[np.argsort(order)],
 )
@@ -135,7 +135,7 @@ wrong(
 
 wrong(
     "the encoded rows need no shuffle",
-    """A layer that doubles each row should have the gap 0, and yours is larger. Which row do you
+    """A layer that doubles each row should have the gap 0, but yours is larger. Which row do you
     compare with which?""",
     shuffle_result=lambda rows, order: rows,
 )
@@ -143,8 +143,7 @@ wrong(
 
 @wrong(
     "both results come from shuffled rows",
-    """Your gap is 0 for every layer. Where is a row while it is encoded, in either of your two
-    ways?""",
+    "Your gap is 0 for every layer. In each of your two ways, where is a row while it is encoded?",
 )
 def shuffled_both_times(encode, x, order):
     return float(largest(encode(x[order]), encode(x.copy()[order])))
@@ -152,7 +151,7 @@ def shuffled_both_times(encode, x, order):
 
 wrong(
     "any shuffle will do",
-    "You shuffle, but the caller chose another way to do it. What does `order` hold?",
+    "You shuffle, but not in the way that the caller asked for. What does `order` hold?",
     shuffle=lambda x, order: x[::-1].copy(),
     shuffle_result=lambda rows, order: rows[::-1],
 )
@@ -168,8 +167,8 @@ wrong(
 
 wrong(
     "the mean difference",
-    """Your gap is too small: places where nothing differs pull it down. Which number sums up all
-    differences here?""",
+    """Your gap is too small, because places with small differences pull it down. Which number does
+    the statement ask for?""",
     measure=lambda one, other: np.abs(one - other).mean(),
 )
 
@@ -197,23 +196,22 @@ wrong(
 
 wrong(
     "a distance is a root of a sum of squares",
-    """Your gap grows with the number of rows and columns. Which single number of all differences is
-    asked for?""",
+    "Your gap grows with the number of rows and columns. Which number does the statement ask for?",
     measure=lambda one, other: np.linalg.norm(one - other),
 )
 
 
 wrong(
     "the first row is as good as any",
-    "Only one of your rows is compared. What if the others give the layer away?",
+    "You compare only one of the rows. What if the others give the layer away?",
     measure=lambda one, other: largest(one[0], other[0]),
 )
 
 
 wrong(
     "rows are compared as sums",
-    """Your gap compares one number a column, and in a sum over all rows the order is gone. At which
-    stage do you add up?""",
+    """You compare one number per column, but a sum over all rows no longer shows their order. Where
+    do you add the rows up?""",
     measure=lambda one, other: largest(one.sum(axis=0), other.sum(axis=0)),
 )
 
@@ -244,7 +242,7 @@ wrong(
 @wrong(
     "one array can serve both calls",
     """What a layer returns may be the array that it was given, or a view of it. What does your
-    first result hold once that array has other numbers?""",
+    first result hold once you write other numbers into that array?""",
 )
 def with_one_array(encode, x, order):
     work = x.copy()

@@ -79,16 +79,16 @@ wrong(
 
 wrong(
     "i is the number of the column",
-    """The first pair is right, and the others turn too slowly. In the exponent stands 2i: does your
-    i count pairs, or is it the number of a column already?""",
+    """The first pair is right, but the others turn too slowly. The exponent contains 2i. Does your
+    i count pairs, or is it already the number of a column?""",
     rates=doubled_exponent,
 )
 
 
 wrong(
     "every column has an angle of its own",
-    """Sine and cosine of a pair should share one angle. How many different exponents has your row,
-    and how many pairs are there?""",
+    """The sine and the cosine of a pair should share one angle. How many different exponents does
+    your row have, and how many pairs are there?""",
     rates=lambda width: 10000.0 ** (-np.arange(width) / width),
     first=lambda angles: np.sin(angles[:, ::2]),
     second=lambda angles: np.cos(angles[:, 1::2]),
@@ -108,8 +108,7 @@ def by_parity_of_the_position(sines, cosines):
 
 wrong(
     "cosine comes first",
-    """What are the sine and the cosine of 0, and which of the two stands in column 0 of your first
-    row?""",
+    "What are the sine and the cosine of 0, and which of the two is in column 0 of your first row?",
     first=np.cos,
     second=np.sin,
 )
@@ -117,22 +116,22 @@ wrong(
 
 wrong(
     "the base is 1000",
-    "The first pair is right, and the others turn too fast. Count the zeros of the base.",
+    "The first pair is right, but the others turn too fast. Count the zeros of the base.",
     rates=base_1000,
 )
 
 
 wrong(
     "the slowest rate is 1/10000 exactly",
-    """The first pair is right, and your last one turns by exactly 1/10000 radian a position. By
-    what does the formula divide in the exponent, and by what do you?""",
+    """The first pair is right, but your last one turns by exactly 1/10000 radian per position. What
+    does the formula divide by in the exponent, and what do you divide by?""",
     rates=lambda width: 10000.0 ** (-np.arange(width // 2) / max(width // 2 - 1, 1)),
 )
 
 
 wrong(
     "the exponent runs from 0 to one half",
-    """The first pair is right, and your slowest one turns by about 1/100 radian a position. How
+    """The first pair is right, but your slowest one turns by about 1/100 radian per position. How
     large does the exponent of the last pair become in the formula?""",
     rates=lambda width: 10000.0 ** (-np.arange(width // 2) / width),
 )
@@ -140,23 +139,23 @@ wrong(
 
 wrong(
     "the rate multiplies the position the other way up",
-    """Your later pairs turn faster and faster. On which side of the fraction does the power of
-    10000 stand?""",
+    "Your later pairs turn faster and faster. On which side of the fraction is the power of 10000?",
     rates=lambda width: 1 / rates_of(width),
 )
 
 
 wrong(
     "positions count from 1",
-    "Your rows are right, one place too early. What is the angle at the first position?",
+    """Your rows are right, but each comes one place too early. What is the angle at the first
+    position?""",
     start=1,
 )
 
 
 wrong(
     "half precision is enough for a position",
-    """The first two thousand positions are right, and then neighbours become the same. Which whole
-    numbers does the dtype of your positions have?""",
+    """The first two thousand positions are right, but after them neighbours become the same. Which
+    whole numbers can the dtype of your positions hold?""",
     dtype=np.float16,
 )
 
@@ -164,7 +163,7 @@ wrong(
 wrong(
     "single precision is enough for an angle",
     """The numbers have only about seven correct digits, although their dtype could hold more. In
-    which dtype were the angles made?""",
+    which dtype do you compute the angles?""",
     dtype=np.float32,
     rates=lambda width: rates_of(width).astype(np.float32),
     then=lambda encoding: encoding.astype(np.float64),
@@ -173,8 +172,8 @@ wrong(
 
 wrong(
     "the result may be float32",
-    """The numbers are right as far as they go; compare their dtype with the one that the docstring
-    names.""",
+    """The numbers are right as far as their precision goes. Compare their dtype with the one that
+    the docstring names.""",
     then=lambda encoding: encoding.astype(np.float32),
 )
 

@@ -77,8 +77,8 @@ unscaled = wrong(
 
 over_d_k = wrong(
     "the scale is d_k",
-    """The size is off by a factor that depends on d_k. By which power of d_k does the spread of a
-    dot product grow?""",
+    """Your scores are off by a factor that depends on d_k. With which power of d_k does the spread
+    of a dot product grow?""",
     scale=lambda query, key: query.shape[-1],
 )
 
@@ -116,7 +116,8 @@ wrong(
 checks.usual(
     "transposed",
     belief="rows are keys",
-    hint="The numbers are right but lie on their side: rows are queries, columns are keys.",
+    hint="""The numbers are right, but rows and columns have changed places: rows are queries, and
+    columns are keys.""",
 )
 
 
@@ -130,8 +131,8 @@ with_all_axes_reversed = wrong(
 
 in_float64 = wrong(
     "np.sqrt keeps float32",
-    """Somewhere a float64 enters. Look at the dtype of all that meets query and key on the way,
-    single numbers included.""",
+    """Somewhere a float64 comes in. Look at the dtype of everything that you combine with query and
+    key, single numbers included.""",
     scale=lambda query, key: np.sqrt(query.shape[-1]),
 )
 

@@ -168,8 +168,8 @@ wrong(
 
 wrong(
     "np.sqrt keeps float32",
-    """Somewhere a float64 enters. Look at the dtype of all that meets the arguments on the way,
-    single numbers included.""",
+    """Somewhere a float64 comes in. Look at the dtype of everything that you combine with the
+    arguments, single numbers included.""",
     scores_of=in_float64,
 )
 
@@ -184,14 +184,14 @@ wrong(
 
 wrong(
     "all weights together sum to 1",
-    "Each query has an average of its own: over how much do your weights sum to 1?",
+    "Each query has an average of its own. Over which numbers do your weights sum to 1?",
     weights_of=over_everything,
 )
 
 
 wrong(
     "exp of the raw scores is good enough",
-    "Does your softmax hold for scores around 1000, and for scores around -1000?",
+    "Does your softmax work for scores around 1000, and for scores around -1000?",
     weights_of=naive,
 )
 
@@ -199,7 +199,7 @@ wrong(
 checks.usual(
     "in another order",
     belief="weights come first",
-    hint="Both arrays are there. In which order are they to be returned?",
+    hint="Both arrays are there. In which order should they be returned?",
 )
 
 
@@ -209,7 +209,7 @@ checks.exchanged("key", "value")
 
 @wrong(
     "scores are weights",
-    "The output is right; the second array is still what went into the softmax.",
+    "The output is right, but the second array is still what went into the softmax.",
     around=True,
 )
 def returning_scores(right, query, key, value):

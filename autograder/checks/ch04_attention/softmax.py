@@ -104,8 +104,8 @@ hidden(
 
 naive = wrong(
     "exp of the raw scores is good enough",
-    """How large may a number be before its exponential no longer fits a float? What could you take
-    away from every score of a slice without changing the fraction?""",
+    """How large may a number be before its exponential no longer fits into a float? What could you
+    subtract from every score of a slice without changing the fraction?""",
     shift=lambda scores, axis: 0,
 )
 
@@ -120,8 +120,8 @@ shifted_by_the_mean = wrong(
 
 wrong(
     "a very negative number is as good as -inf",
-    """Scores may be of any size. What if those beside a score of -inf lie further below zero than
-    the number that stands for it?""",
+    """Scores may be of any size. What if the other scores of a row are further below zero than the
+    number that you use for -inf?""",
     scores=lambda scores: np.where(np.isneginf(scores), scores.dtype.type(-1e9), scores),
 )
 
@@ -151,7 +151,7 @@ wrong(
 
 over_everything = wrong(
     "all numbers of the array share one sum",
-    """Each slice along the axis is a softmax of its own: over how much do your weights sum to
+    """Each slice along the axis is a softmax of its own. Over which numbers do your weights sum to
     1?""",
     shift=lambda scores, axis: scores.max(),
     total=lambda exponentials, axis: exponentials.sum(),

@@ -95,15 +95,15 @@ wrong(
 
 wrong(
     "the plain mean of the gradient is taken off",
-    """What is taken off each gradient is an average, but not one in which all keys count the
-    same.""",
+    """What you subtract from each gradient should be an average, but not one in which all keys
+    count the same.""",
     mean=lambda weights, grad_weights: grad_weights.mean(axis=-1, keepdims=True),
 )
 
 
 wrong(
     "the plain sum of the gradient is taken off",
-    "In the sum over i, what stands beside the gradient of each weight?",
+    "In the sum over i, what is the gradient of each weight multiplied by?",
     mean=lambda weights, grad_weights: grad_weights.sum(axis=-1, keepdims=True),
 )
 
@@ -118,7 +118,7 @@ wrong(
 
 wrong(
     "one sum serves the whole array",
-    "Each row is a softmax of its own: over which numbers does your sum run?",
+    "Each row is a softmax of its own. Over which numbers does your sum run?",
     mean=lambda weights, grad_weights: (weights * grad_weights).sum(),
 )
 
@@ -135,13 +135,13 @@ def over_queries(weights, grad_weights):
 checks.usual(
     "negated",
     belief="the sign is turned round",
-    hint="The size is right, the sign is not: raising a score should raise its own weight.",
+    hint="The size is right, but the sign is not: raising a score should raise its own weight.",
 )
 
 
 wrong(
     "the argument holds scores",
-    "What you are given has been through the softmax already.",
+    "What you are given has already been through the softmax.",
     weights=softmax,
 )
 
