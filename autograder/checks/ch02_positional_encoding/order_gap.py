@@ -126,8 +126,8 @@ wrong(
 
 wrong(
     "row i goes to place order[i]",
-    """There are two ways to read `order`, and both of your shuffles use the wrong one. Which row of x
-    comes first in the example?""",
+    """There are two ways to read `order`, and both of your shuffles use the wrong one. Which row of
+    x comes first in the example?""",
     shuffle=lambda x, order: x[np.argsort(order)],
     shuffle_result=lambda rows, order: rows[np.argsort(order)],
 )
