@@ -239,7 +239,7 @@ hidden(
 wrong(
     "a view can split and reorder at once",
     """Are your heads split as exercise 1 asks? A view or reshape alone gives the right shape, but
-    hands parts of one word to several positions.""",
+    puts parts of one word into several positions.""",
     split=view_as_heads,
 )
 
@@ -254,15 +254,15 @@ wrong(
 
 wrong(
     "batch and heads may change places",
-    """With a batch of one sentence you are right, with two you are not. Do the sentences still keep
-    to themselves after your reshape?""",
+    """Your result is right for a batch of one sentence, and wrong for two. Do the sentences still
+    keep to themselves after your reshape?""",
     split=split_batch_into_heads,
 )
 
 
 wrong(
     "the heads are in the right order for merging",
-    """The weights are right, the output is not. Before the heads' features can stand side by side,
+    """The weights are right, the output is not. Before the heads' features can be put side by side,
     which axis has to move?""",
     merge=as_it_lies,
 )
@@ -322,8 +322,8 @@ wrong(
 
 wrong(
     "putting the heads together is the end",
-    """One of your four layers has no part in the result. What is left to do once the heads stand
-    side by side?""",
+    """One of your four layers has no part in the result. What is left to do once the heads are side
+    by side?""",
     layers=("w_q", "w_k", "w_v", "nothing"),
 )
 
@@ -338,8 +338,8 @@ wrong(
 
 wrong(
     "a mask takes weights away",
-    """What do the weights of a row sum to after your mask? Those that are left should share the
-    whole.""",
+    """What do the weights of a row sum to after your mask? The weights that are left should share
+    the whole.""",
     hide=lambda scores, mask: scores,
     keep=torch.mul,
 )
@@ -500,16 +500,16 @@ wrong(
 
 wrong(
     "the last head's weights come first",
-    """The output is right, and each map of weights belongs to another head. In which order do you
-    collect them?""",
+    """The output is right, but each map of weights is in the place of another head's. In which
+    order do you collect them?""",
     returned=lambda weights: weights.flip(1),
 )
 
 
 wrong(
     "scores are as good as weights",
-    """What should the rows of the second result sum to? You return what the softmax was given, or a
-    logarithm.""",
+    """You return what the softmax was given, or a logarithm. What should the rows of the second
+    result sum to?""",
     returned=torch.log,
 )
 
@@ -531,8 +531,8 @@ wrong(
 
 wrong(
     "no gradient is needed through the weights",
-    """The numbers are right, but queries and keys could never learn. Which step cuts the scores off
-    from what made them?""",
+    """The numbers are right, but no gradient reaches queries and keys. Which step cuts the scores
+    off from what made them?""",
     weigh=lambda scores: scores.detach().softmax(-1),
 )
 

@@ -43,7 +43,7 @@ hidden("a gradient flows back to a batch", x=numbers(2, 3, 3, 2), probe=gradient
 @wrong(
     "the axes are in the right order already",
     """The shape is right, the numbers are not. What lies side by side in memory belongs to one head
-    at one position: which axis has to move before two heads can stand side by side?""",
+    at one position: which axis has to move before two heads can be side by side?""",
 )
 def as_it_lies(x):
     return x.reshape(len(x), x.shape[2], -1)
@@ -61,15 +61,14 @@ def by_view(x):
 like_cards = wrong(
     "features were dealt out like cards",
     """Take the first position of your result: which numbers come first? All features of head 0
-    should stand before those of head 1.""",
+    should come before those of head 1.""",
     order=(0, 2, 3, 1),
 )
 
 
 wrong(
     "heads are added up",
-    """Your result is as wide as one head. The heads should stand side by side, not on top of each
-    other.""",
+    "Your result is as wide as one head. The heads should be side by side, not added up.",
 )(lambda x: x.sum(dim=1))
 
 
@@ -111,8 +110,8 @@ wrong(
 
 checks.usual(
     "detached",
-    hint="""The numbers are right, but the result has lost its way back to x. Which step leaves
-    PyTorch, or cuts the graph?""",
+    hint="""The numbers are right, but no gradient can flow from the result back to x. Which step
+    leaves PyTorch, or cuts the graph?""",
 )
 
 

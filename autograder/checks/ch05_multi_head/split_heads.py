@@ -90,8 +90,8 @@ def cut_off_the_rest(x, num_heads):
 
 wrong(
     "PyTorch will complain by itself",
-    """PyTorch stumbles over these sizes on its way, in words about shapes. Who should notice first,
-    and in which words?""",
+    """PyTorch fails on these sizes later, with a message about shapes. Who should notice first, and
+    what should the message say?""",
     cut=lambda x, num_heads: x.reshape(*x.shape[:2], num_heads, x.shape[-1] // num_heads),
     require=lambda *sizes: None,
 )

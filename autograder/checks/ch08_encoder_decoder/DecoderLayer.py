@@ -392,16 +392,15 @@ wrong(
 
 wrong(
     "pre-norm adds to the normalised input",
-    """In pre-norm the stream from below to above is never normalised itself. To what do you add the
-    result of each part?""",
+    """In pre-norm the sum that runs from part to part is never normalised itself. To what do you
+    add the result of each part?""",
     pre=pre_norm_without_stream,
 )
 
 
 @wrong(
     "the memory is normalised like the queries",
-    """In pre-norm the norm belongs to the stream of the target. What do you pass through it
-    besides?""",
+    "In pre-norm each norm is for the target. What else do you pass through one of them?",
     rule="forward",
 )
 def with_normalised_memory(self, x, memory, *masks):
@@ -431,7 +430,7 @@ wrong(
 
 wrong(
     "the feed-forward network is made without dropout",
-    "There is one more dropout, inside the feed-forward network. How does it learn its rate?",
+    "There is one more dropout, inside the feed-forward network. How does it get its rate?",
     made=without_inner_dropout,
 )
 

@@ -258,7 +258,7 @@ wrong(
 
 @wrong(
     "only the source needs positions",
-    "The memory is right. Does the decoder learn where a word of the target stands?",
+    "The memory is right. How does the decoder know where a word of the target is?",
     rule="embed",
 )
 def source_alone_with_positions(self, token_ids, embedding):
@@ -277,7 +277,7 @@ wrong(
 
 wrong(
     "embeddings are multiplied by d_model",
-    "Your words are too loud beside the positions. Which power of d_model do they get?",
+    "Your words are too large beside the positions. Which power of d_model are they multiplied by?",
     power=1,
 )
 
@@ -318,7 +318,7 @@ wrong(
 
 @wrong(
     "half precision can count positions",
-    """Far into a text your neighbours have one and the same position. Which whole numbers can the
+    """Far into a text, neighbouring words get the same position. Which whole numbers can the
     model's dtype hold?""",
     rule="positions",
 )
@@ -407,7 +407,7 @@ wrong(
 
 wrong(
     "the result are probabilities",
-    "Your rows sum to 1. Should they yet, when the docstring says logits?",
+    "Your rows sum to 1. Do the rows of logits, which the docstring asks for, have to?",
     then=lambda logits: logits.softmax(-1),
 )
 
@@ -430,16 +430,15 @@ wrong(
 
 wrong(
     "only the last position counts",
-    """In training every position of the target predicts its next word. How many positions has your
-    result?""",
+    """In training every position of the target predicts its next word. How many positions does your
+    result have?""",
     then=lambda logits: logits[:, -1],
 )
 
 
 wrong(
     "decode encodes the source itself",
-    """Your `forward` is right, and `decode` does not heed its second argument. What is the memory
-    for?""",
+    "Your `forward` is right, but `decode` ignores its second argument. What is the memory for?",
     decode=lambda self, tgt, memory, src: Pieces.decode(self, tgt, self.encode(src), src),
 )
 
@@ -465,7 +464,7 @@ def without_final_norms(self):
 
 wrong(
     "the norms after the stacks are there, but not used",
-    "Right for post-norm. Where do your final norms come into play otherwise?",
+    "Right for post-norm. In pre-norm, what passes through your final norms?",
     finished=lambda self, x, norm: x,
 )
 

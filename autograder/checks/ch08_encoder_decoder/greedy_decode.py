@@ -140,15 +140,15 @@ wrong(
 
 wrong(
     "an ended sentence goes on",
-    """After its end a sentence still gets words. What should stand in a row that has ended, while
-    others go on?""",
+    """After its end a sentence still gets words. What should a row that has ended get, while others
+    go on?""",
     filler=lambda eos_id, next_ids: next_ids,
 )
 
 
 wrong(
     "an ended sentence is filled with ends",
-    "A sentence ends once. What stands behind its end?",
+    "A sentence ends once. What should come after its end?",
     filler=lambda eos_id, next_ids: eos_id,
 )
 
@@ -184,7 +184,7 @@ wrong(
 
 wrong(
     "only the first sentence is translated",
-    "How many rows has the source, and how many your result?",
+    "How many rows does the source have, and how many does your result have?",
     src=lambda src: src[:1],
 )
 
@@ -215,29 +215,29 @@ wrong(
 
 wrong(
     "the model stays in eval mode",
-    """Whoever calls you in the middle of training goes on with the model. Which mode did it come
-    in?""",
+    """Somebody who calls your function in the middle of training will go on training the model.
+    Which mode did it come in?""",
     leave=lambda model, was_training: None,
 )
 
 
 wrong(
     "the model always goes back to train mode",
-    "Not everybody who calls you is training. Which mode did the model come in?",
+    "Not everybody who calls your function is training. Which mode did the model come in?",
     leave=lambda model, was_training: model.train(),
 )
 
 
 wrong(
     "the mode does not matter",
-    "In train mode dropout is on, and the same sentence would be translated otherwise each time.",
+    "In train mode dropout is on, and the same sentence would be translated differently each time.",
     mode=lambda model: None,
 )
 
 
 wrong(
     "gradients do no harm",
-    "Nobody will go back through these steps, and still every one of them is remembered for it.",
+    "Nobody will backpropagate through these steps, but each of them is remembered for that.",
     remember=torch.enable_grad,
 )
 
