@@ -35,18 +35,18 @@ from solutions.ch04_attention import scaled_dot_product_attention, softmax
 # Each position has `d_model` features. Deal them out to `num_heads` heads, a block of neighbours to
 # each: with `head_dim = d_model / num_heads`, head 0 gets the features from 0 up to `head_dim`,
 # head 1 the next `head_dim`, and so on. A head then holds a matrix `(seq_len, head_dim)`, like the
-# ones that attention worked on in chapter 4; the axes of batch and heads stand in front.
+# ones that attention worked on in chapter 4, and the axes of batch and heads come before it.
 #
 # For `x = torch.tensor([[[1., 2., 3., 4.], [5., 6., 7., 8.]]])`, one sentence of two words with
 # four features each, `split_heads(x, 2)` is `[[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]]`, of shape (1,
 # 2, 2, 2): head 0 holds 1, 2 of the first word and 5, 6 of the second.
 #
-# Raise a `ValueError` unless `num_heads` divides `d_model`; no feature may be lost. The result
-# keeps dtype and device, and a gradient can flow through it.
+# Raise a `ValueError` unless `num_heads` divides `d_model`, because no feature may be lost. The
+# result keeps dtype and device, and a gradient can flow through it.
 #
-# *Hint:* it takes two steps. Cutting the last axis in two is one of them. After it, which axes
-# stand in the wrong order? Both steps together are not one `view`: a `view` never changes the order
-# in which the numbers lie in memory.
+# *Hint:* it takes two steps. Cutting the last axis in two is one of them. After it, which axes are
+# in the wrong order? A single `view` cannot take both steps, because it never changes the order in
+# which the numbers lie in memory.
 
 
 # %% exercise="split_heads" points=2
@@ -79,15 +79,15 @@ def split_heads(x, num_heads):
 # %% [markdown]
 # ## 2. Merge the heads
 #
-# The way back, after each head has done its work: put the features of the heads side by side again,
-# head 0 first, so that every position has `d_model = heads * head_dim` features.
+# After each head has done its work, put the features of the heads side by side again, head 0 first,
+# so that every position has `d_model = heads * head_dim` features.
 #
 # For `x = torch.tensor([[[[1., 2.], [5., 6.]], [[3., 4.], [7., 8.]]]])`, the result of the last
 # exercise, `merge_heads(x)` is `[[[1, 2, 3, 4], [5, 6, 7, 8]]]`, of shape (1, 2, 4).
 #
 # *Hint:* undo the two steps of `split_heads`, the last one first. If PyTorch says that a view "is
 # not compatible with input tensor's size and stride", the numbers do not lie in memory in the order
-# that you want: which method copies where it has to?
+# that you want. Which method copies them where it has to?
 
 
 # %% exercise="merge_heads" points=2
@@ -109,10 +109,10 @@ def merge_heads(x):
 # %% [markdown]
 # ## 3. Multi-head attention
 #
-# Now the module. Four layers `nn.Linear(d_model, d_model)`, all with bias, named `w_q`, `w_k`,
-# `w_v` and `w_o`. Its `forward` takes `query`, `key` and `value`, projects each with its own layer,
-# splits the three into heads, lets every head attend, merges the heads' outputs and projects the
-# result with `w_o`. With $X_Q, X_K, X_V$ for what comes in:
+# Now the module. It has four layers `nn.Linear(d_model, d_model)`, all with bias, named `w_q`,
+# `w_k`, `w_v` and `w_o`. Its `forward` takes `query`, `key` and `value`, projects each with its own
+# layer, splits the three into heads, lets every head attend, merges the heads' outputs and projects
+# the result with `w_o`. With $X_Q, X_K, X_V$ for the three inputs:
 #
 # $$Q = X_Q W^Q + b^Q, \quad K = X_K W^K + b^K, \quad V = X_V W^V + b^V$$
 #
@@ -121,24 +121,24 @@ def merge_heads(x):
 #
 # Here $d_k$ is the width of one head's queries. `mask`, where there is one, is boolean, and True
 # means "may attend". It broadcasts to `(batch, heads, query_len, key_len)`, so it may have any
-# shape from `(query_len, key_len)` to all four axes. A key that is masked gets a weight of exactly
-# 0, and the weights of the others still sum to 1; every row has at least one True. Return the
-# output and the weights of all heads. Making a module whose `num_heads` does not divide `d_model`
-# raises a `ValueError`. The parameter `need_weights` is a luxury: no check sets it, and you may
-# leave it out or without effect.
+# shape from `(query_len, key_len)` to all four axes. A masked key gets a weight of exactly 0, and
+# the weights of the others still sum to 1; every row has at least one True. Return the output and
+# the attention weights of all heads. Making a module whose `num_heads` does not divide `d_model`
+# raises a `ValueError`. No check sets the parameter `need_weights`, so you may omit it, or accept
+# it and ignore it.
 #
 # For example, take `d_model = 2`, two heads, every matrix the identity and every bias 0. With the
 # two words `x = torch.tensor([[[1., 0.], [0., 1.]]])` as query, key and value, head 0 works on the
 # numbers 1, 0 and head 1 on 0, 1. The weights of head 0 are `[[0.7311, 0.2689], [0.5, 0.5]]`, those
 # of head 1 `[[0.5, 0.5], [0.2689, 0.7311]]`, and the output is `[[0.7311, 0.5], [0.5, 0.7311]]`.
 #
-# Your first module? Its `__init__` begins with `super().__init__()` and makes the layers, its
-# `forward` uses them; the book's page has one as small as can be, under "The whole module".
+# Is this your first module? Its `__init__` begins with `super().__init__()` and makes the layers,
+# and its `forward` uses them. The book's page has a very small one, under "From NumPy to PyTorch".
 #
 # *Hint:* `@` and `torch.softmax` carry the axes of batch and heads along, so no loop is needed. A
 # mask acts on the scores: which score has a weight of 0? If in doubt, take a single head without a
 # mask and compare: `scaled_dot_product_attention` and `softmax` of chapter 4 are imported above.
-# They work on NumPy arrays, such as `tensor.detach().numpy()`, and so cannot be a part of your
+# They work on NumPy arrays, such as `tensor.detach().numpy()`, so they cannot be a part of your
 # module.
 
 
@@ -173,14 +173,14 @@ class MultiHeadAttention(nn.Module):
         ### END SOLUTION
 
     def forward(self, query, key, value, mask=None, need_weights=True):
-        """Attend from every query position to every key position, once a head.
+        """Attend from every query position to every key position, once per head.
 
         Args:
             query: (batch, query_len, d_model).
             key, value: (batch, key_len, d_model).
             mask: bool, True means "may attend"; broadcasts to (batch, heads, query_len, key_len).
                 Every row has at least one True.
-            need_weights: False is faster, and gives None in place of the weights.
+            need_weights: False is faster, and returns None instead of the weights.
 
         Returns:
             output: (batch, query_len, d_model).
@@ -210,8 +210,8 @@ class MultiHeadAttention(nn.Module):
 # explore_heads(MultiHeadAttention)
 # ```
 #
-# Those are the four heads of the book's page: your module, with the parameters of a trained model.
-# To train it takes some seconds.
+# You will see the four heads of the book's page, computed by your module with the parameters of a
+# trained model. Training that model takes some seconds.
 
 # %% [markdown]
 # ## What you have now

@@ -20,7 +20,7 @@
 #
 # What earlier chapters built comes from the course's own solutions, so you can work here even if
 # you left an exercise open there. `need_weights=False` makes their `MultiHeadAttention` faster and
-# returns `None` in place of the weights; you may use it or leave it.
+# returns `None` instead of the attention weights; you may use it or not.
 
 # %%
 import math
@@ -78,19 +78,19 @@ def sinusoidal_positions(seq_len, d_model, dtype=torch.float32, device=None):
 # &\leftarrow \operatorname{norm}_3(x + \operatorname{drop}(\operatorname{feed\_forward}(x)))
 # \end{aligned} $$
 #
-# With `norm_first=True` each norm goes over the input of its part instead, and the sum is left as
-# it is, just as in `EncoderLayer`. The memory is never normalised here: it came from the encoder
-# finished. In train mode, `dropout` thins out the result of each part, and works inside the
-# feed-forward network.
+# With `norm_first=True` each norm is applied to the input of its part instead, and the sum stays as
+# it is, just as in `EncoderLayer`. The memory is never normalised here, because the encoder has
+# already finished it. In train mode, `dropout` thins out the result of each part, and it works
+# inside the feed-forward network, too.
 #
 # For example, let `DecoderLayer(4, 2, 8, norm_first=True)` have zeros for all the weights and
 # biases of its linear layers, except that the bias of `cross_attention.w_o` is `[1, 0, 0, 0]`. Then
-# only the second part has anything to say, and a target word `[5, 2, 3, 4]` comes out as `[6, 2, 3,
-# 4]`. With `norm_first=False` it is normalised three times and comes out as `[1.534, -1.168,
+# only the second part adds anything, and a target word `[5, 2, 3, 4]` comes out as `[6, 2, 3, 4]`.
+# With `norm_first=False` the sum is normalised three times and comes out as `[1.534, -1.168,
 # -0.511, 0.145]`.
 #
-# *Hint:* for each of the two attentions say aloud who asks and who answers. The result must have
-# one row for each word of the target. Which argument has so many?
+# *Hint:* for each of the two attentions, say aloud who asks and who answers. The result must have
+# one row for each word of the target. Which argument has as many?
 
 
 # %% exercise="DecoderLayer" points=4
@@ -167,15 +167,15 @@ class DecoderLayer(nn.Module):
 # Now put everything in its place. `encode` turns the ids of the source into the **memory**: look
 # the words up, multiply by $\sqrt{d_{model}}$, add the positions, apply dropout, and pass the sum
 # through the encoder's layers. `decode` does the same with the ids of the target and the decoder's
-# layers, which also get the memory. `forward` is both, and then `generator`, a linear layer that
-# gives each word of the target language a score, the **logit** of being the next. There is no
-# softmax: losses and `argmax` take logits.
+# layers, which also get the memory. `forward` does both, and then applies `generator`, a linear
+# layer that gives each word of the target language a score for being the next, its **logit**. There
+# is no softmax, because losses and `argmax` take logits.
 #
-# Padding is masked inside, in the three places where somebody could look at it: the encoder's
-# self-attention, the decoder's, and the cross-attention. The decoder's own also hides what comes
-# later. With `norm_first=True` there is one more norm after each stack, `encoder_norm` and
-# `decoder_norm`; otherwise these two do not exist. The layers get `dropout` and `norm_first`, too.
-# A sentence may be of any length, and the positions have the dtype and the device of the
+# The model itself masks padding, in the three places where a word could look at it: the encoder's
+# self-attention, the decoder's, and the cross-attention. The decoder's self-attention also hides
+# what comes later. With `norm_first=True` there is one more norm after each stack, `encoder_norm`
+# and `decoder_norm`; otherwise these two do not exist. The layers get `dropout` and `norm_first`,
+# too. A sentence may be of any length, and the positions have the dtype and the device of the
 # embeddings.
 #
 # For example, let `d_model` be 4, let the second word of a source have the embedding `[0.5, 0,
@@ -184,7 +184,7 @@ class DecoderLayer(nn.Module):
 # `Transformer(11, 9, d_model=4, num_heads=2, num_encoder_layers=2, num_decoder_layers=3, d_ff=8)`
 # has 1,249 parameters.
 #
-# The stub names the methods for you to fill. Add others as you like.
+# The stub names the methods for you to fill. You may add others.
 #
 # *Hint:* `nn.ModuleList` is what makes a list of layers part of the module. For the masks, write
 # down the shape of the scores in each of the three attentions. Whose words are the columns?
@@ -195,13 +195,13 @@ class Transformer(nn.Module):
     """Read a source sentence, and say for every position of the target which word comes next.
 
     Args:
-        src_vocab_size, tgt_vocab_size: words that the two languages know.
+        src_vocab_size, tgt_vocab_size: how many words each language's vocabulary has.
         d_model: features of a position, even.
         num_heads: heads of every attention.
         num_encoder_layers, num_decoder_layers: heights of the two stacks.
         d_ff: inner width of the feed-forward networks.
         dropout: for the layers, and for the sum of embeddings and positions.
-        pad_id: the id that only fills up; nothing attends to it.
+        pad_id: the id of padding; nothing attends to it.
         norm_first: pre-norm layers, and a norm after each stack; post-norm layers and none
             otherwise.
 
@@ -258,12 +258,12 @@ class Transformer(nn.Module):
         ### END SOLUTION
 
     def decode(self, tgt, memory, src):
-        """Read the target so far, beside what the encoder made of the source.
+        """Read the target so far, together with what the encoder made of the source.
 
         Args:
             tgt: (batch, tgt_len) int64.
             memory: (batch, src_len, d_model), as `encode` returns it.
-            src: (batch, src_len) int64, from which the padding of the memory is known.
+            src: (batch, src_len) int64, which says where the memory has padding.
 
         Returns:
             (batch, tgt_len, d_model): position t depends on the target up to t, and on the source.
@@ -290,7 +290,7 @@ class Transformer(nn.Module):
         return self.generator(self.decode(tgt, self.encode(src), src))
 
     def embed(self, token_ids, embedding):
-        """Look the words up, and add where they stand."""
+        """Look the words up, and add their positions."""
         x = embedding(token_ids) * math.sqrt(self.d_model)  # (batch, seq_len, d_model)
         positions = sinusoidal_positions(token_ids.shape[1], self.d_model, x.dtype, x.device)
         return self.dropout(x + positions)
@@ -306,8 +306,9 @@ class Transformer(nn.Module):
 #
 # - the source is encoded once, and the decoder sees everything that has been written so far;
 # - a row that has produced `eos_id` is finished, and gets 0 from then on, while others go on;
-# - when every row is finished, or rows have `max_len` ids with `bos_id` counted, stop at once;
-# - decode in eval mode and without gradients, and leave the model in the mode in which it came.
+# - when every row is finished, or rows have `max_len` ids, counting `bos_id`, stop at once;
+# - decode in eval mode and without gradients, and leave the model in the mode in which it came to
+#   you.
 #
 # For example, say that a model wants to write 7, 5, `<eos>` for the first source and 4, `<eos>` for
 # the second. The result has as many columns as the longer one needs:
@@ -317,7 +318,7 @@ class Transformer(nn.Module):
 # and with `max_len=3` it is `[[1, 7, 5], [1, 4, 2]]`.
 #
 # *Hint:* `model.decode` returns a vector for every position, and only one of them knows all the
-# words written so far. Keep one boolean a row that says whether it has finished.
+# words written so far. Keep one boolean per row that says whether the row has finished.
 
 
 # %% exercise="greedy_decode" points=4
@@ -332,7 +333,7 @@ def greedy_decode(model, src, max_len=64, bos_id=1, eos_id=2):
 
     Returns:
         (batch, out_len) int64, out_len <= max_len: decoding stops when every row has produced
-        `eos_id`; behind it a row holds 0. The model is left in the mode, train or eval, in which it
+        `eos_id`; after it a row holds 0. The model is left in the mode, train or eval, in which it
         came.
     """
     ### BEGIN SOLUTION
@@ -368,12 +369,12 @@ def extend_until_eos(model, src, max_len, bos_id, eos_id):
 # explore_decoding(greedy_decode)
 # ```
 #
-# That is the decoding of the book's page: your function writes, with a small translator. To train
-# it takes some seconds.
+# You will see the decoding of the book's page, with your function choosing the words of a small
+# translator. Training the translator takes some seconds.
 
 # %% [markdown]
 # ## What you have now
 #
-# A Transformer, whole, from token ids to a sentence in another language. With weights drawn at
+# A Transformer, whole, from token ids to a sentence in another language. With parameters drawn at
 # random it writes nonsense. The next chapter gives it data, a loss and a GPU, and what you wrote
 # here learns to translate.

@@ -95,7 +95,7 @@ wrong(
 
 wrong(
     "batch and heads are one axis",
-    """In your result, features of different sentences stand side by side. Which axis did you merge
+    """In your result, features of different sentences are side by side. Which axis did you merge
     with the features?""",
     order=(1, 2, 0, 3),
 )
