@@ -33,6 +33,10 @@
   const contentWord = (written) =>
     Math.max(0, written.findLastIndex((word) => isWord(word) && /\p{L}/u.test(word)));
 
+  // Lets the page know what the translator does: its map of the Transformer listens.
+  const tell = (phase, word) =>
+    document.dispatchEvent(new CustomEvent("translator", { detail: { phase, word } }));
+
   function build({ model, el }) {
     // {source: [words], written: [words], weights: [steps][layers][heads][words]}
     const first = model.get("first");
@@ -127,6 +131,7 @@
     }
 
     function nothing() {
+      tell("rest");
       shown = { source: [], written: [], weights: [] };
       drawWritten();
       drawSource();
@@ -141,10 +146,13 @@
       drawWork([]);
       picked = false;
       const steps = [];
+      tell("read");
       for await (const step of writing(loaded, idsOf(words, loaded))) {
         check();
         steps.push(step);
-        shown.written.push(loaded.words.target[step.id]);
+        const word = loaded.words.target[step.id];
+        tell("write", isWord(word) ? word : "");
+        shown.written.push(word);
         shown.weights.push(step.weights);
         if (shown.written.length === 1) drawHeads(shown.weights[0]);
         if (!picked) chosen = shown.written.length - 1;
@@ -154,6 +162,7 @@
         await pause();
       }
       check();
+      tell("rest");
       if (!picked) choose(contentWord(shown.written));
       drawHint();
     }
