@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-WIDTH, HEIGHT = 106, 66  # of a box on a wide screen, in pixels, as all that follows
-GAP = 20
+WIDTH, HEIGHT = 98, 66  # of a box on a wide screen, in pixels, as all that follows
+GAP = 16
+MARGIN = 10
 PHONE_WIDTH = 150
 SMALL_HEIGHT, SMALL_GAP = 26, 14
 FONT = 13  # of a label
 SMALL_FONT = 12  # of a chapter's number, and of the small map
-LETTER = 0.62  # mean width of a letter in a wide font, as a share of its size
+LETTER = 0.54  # mean width of a letter in a wide font, as a share of its size
 ENCODER, DECODER, INSIDE, AROUND = range(4)
 COLUMNS = 6
 LARGE_MAP = "map-of-the-transformer"
@@ -64,25 +65,225 @@ class Box:
 
 
 BOXES = (
-    Box("embedding", ("Words to", "vectors"), "Words", "Each English word becomes an id, and the id selects a row of numbers from a table.", "ch01_embeddings", ENCODER, 0, "encoder", "read"),
-    Box("positions", ("Positions",), "Positions", "A pattern of sines and cosines is added to each vector, so that the model knows where the word is.", "ch02_positional_encoding", ENCODER, 1, "encoder", "read"),
-    Box("multi-head", ("Multi-head", "attention"), "Self-attention", "Several heads look at the whole sentence side by side, and each mixes the words in its own way.", "ch05_multi_head", ENCODER, 2, "encoder", "read"),
-    Box("feed-forward", ("Add & norm,", "feed-forward"), "Feed-forward", "A small network transforms each word by itself, and sums and norms keep the deep stack trainable.", "ch07_layers", ENCODER, 3, "encoder", "read"),
-    Box("dot-product", ("Scaled", "dot-product"), "Dot product", "A query is compared with every key, and the softmax of the scores says how to mix the values.", "ch04_attention", INSIDE, 4, "query", "read write"),
-    Box("why", ("Why", "attention?"), "Why attention", "A single vector cannot hold a long sentence, so the decoder learned to look back at every word.", "ch03_bottleneck", INSIDE, 5, "query"),
-    Box("written-embedding", ("Words to", "vectors"), "Words", "The Italian words written so far become vectors too, from a table of their own or a shared one.", "ch01_embeddings", DECODER, 0, "decoder", "write"),
-    Box("written-positions", ("Positions",), "Positions", "The written words get positions in the same way as the words that were read.", "ch02_positional_encoding", DECODER, 1, "decoder", "write"),
-    Box("masking", ("Masked self-", "attention"), "Masking", "Each written word looks at the words before it, because a mask hides those that come later.", "ch06_masking", DECODER, 2, "decoder", "write"),
-    Box("cross", ("Cross-", "attention"), "Cross-attention", "The decoder asks, and the encoder's memory of the English sentence answers.", "ch08_encoder_decoder", DECODER, 3, "decoder", "write"),
-    Box("decoder-feed-forward", ("Add & norm,", "feed-forward"), "Feed-forward", "The same kind of network as in the encoder transforms each written word by itself.", "ch07_layers", DECODER, 4, "decoder", "write"),
-    Box("next-word", ("Linear,", "softmax"), "Next word", "A matrix gives each Italian word a score, the softmax makes probabilities of them, and one word is chosen.", "ch08_encoder_decoder", DECODER, 5, "decoder", "write"),
-    Box("training", ("Training",), "Training", "Pairs of sentences and a loss adjust every number of the model, step by step.", "ch09_training", AROUND, 0, "grey"),
-    Box("translating", ("Translating",), "Translating", "A search for the best sentence, and a score that says how good the translations are.", "ch09_translating", AROUND, 1, "grey"),
-    Box("gpu", ("On a GPU",), "On a GPU", "A GPU trains the model faster, once you know where its time and its memory go.", "ch10_gpu", AROUND, 2, "grey"),
-    Box("cost", ("What it costs",), "What it costs", "The cost of attention grows with the square of the length, and there are ways to save.", "ch11_efficiency", AROUND, 3, "grey"),
-    Box("heads", ("What heads", "look at"), "Heads", "You can read, switch off and test the heads of a trained model.", "ch12_interpretation", AROUND, 4, "grey"),
-    Box("family", ("The family",), "The family", "The encoder alone gives BERT, the decoder alone gives GPT, and patches of an image give ViT.", "ch13_family", AROUND, 5, "grey"),
-)  # fmt: skip
+    Box(
+        "embedding",
+        ("Words to", "vectors"),
+        "Words",
+        ("Each English word becomes an id, and the id selects a row of numbers from a table."),
+        "ch01_embeddings",
+        ENCODER,
+        0,
+        "encoder",
+        "read",
+    ),
+    Box(
+        "positions",
+        ("Positions",),
+        "Positions",
+        (
+            "A pattern of sines and cosines is added to each vector, so that the model knows "
+            "where the word is."
+        ),
+        "ch02_positional_encoding",
+        ENCODER,
+        1,
+        "encoder",
+        "read",
+    ),
+    Box(
+        "multi-head",
+        ("Multi-head", "attention"),
+        "Self-attention",
+        (
+            "Several heads look at the whole sentence side by side, and each mixes the words "
+            "in its own way."
+        ),
+        "ch05_multi_head",
+        ENCODER,
+        2,
+        "encoder",
+        "read",
+    ),
+    Box(
+        "feed-forward",
+        ("Add & norm,", "feed-forward"),
+        "Feed-forward",
+        (
+            "A small network transforms each word by itself, and sums and norms keep the deep "
+            "stack trainable."
+        ),
+        "ch07_layers",
+        ENCODER,
+        3,
+        "encoder",
+        "read",
+    ),
+    Box(
+        "dot-product",
+        ("Scaled", "dot-product"),
+        "Dot product",
+        (
+            "A query is compared with every key, and the softmax of the scores says how to "
+            "mix the values."
+        ),
+        "ch04_attention",
+        INSIDE,
+        4,
+        "query",
+        "read write",
+    ),
+    Box(
+        "why",
+        ("Why", "attention?"),
+        "Why attention",
+        (
+            "A single vector cannot hold a long sentence, so the decoder learned to look back "
+            "at every word."
+        ),
+        "ch03_bottleneck",
+        INSIDE,
+        5,
+        "query",
+    ),
+    Box(
+        "written-embedding",
+        ("Words to", "vectors"),
+        "Words",
+        (
+            "The Italian words written so far become vectors too, from a table of their own "
+            "or a shared one."
+        ),
+        "ch01_embeddings",
+        DECODER,
+        0,
+        "decoder",
+        "write",
+    ),
+    Box(
+        "written-positions",
+        ("Positions",),
+        "Positions",
+        "The written words get positions in the same way as the words that were read.",
+        "ch02_positional_encoding",
+        DECODER,
+        1,
+        "decoder",
+        "write",
+    ),
+    Box(
+        "masking",
+        ("Masked self-", "attention"),
+        "Masking",
+        (
+            "Each written word looks at the words before it, because a mask hides those that "
+            "come later."
+        ),
+        "ch06_masking",
+        DECODER,
+        2,
+        "decoder",
+        "write",
+    ),
+    Box(
+        "cross",
+        ("Cross-", "attention"),
+        "Cross-attention",
+        "The decoder asks, and the encoder's memory of the English sentence answers.",
+        "ch08_encoder_decoder",
+        DECODER,
+        3,
+        "decoder",
+        "write",
+    ),
+    Box(
+        "decoder-feed-forward",
+        ("Add & norm,", "feed-forward"),
+        "Feed-forward",
+        ("The same kind of network as in the encoder transforms each written word by itself."),
+        "ch07_layers",
+        DECODER,
+        4,
+        "decoder",
+        "write",
+    ),
+    Box(
+        "next-word",
+        ("Linear,", "softmax"),
+        "Next word",
+        (
+            "A matrix gives each Italian word a score, the softmax makes probabilities of "
+            "them, and one word is chosen."
+        ),
+        "ch08_encoder_decoder",
+        DECODER,
+        5,
+        "decoder",
+        "write",
+    ),
+    Box(
+        "training",
+        ("Training",),
+        "Training",
+        "Pairs of sentences and a loss adjust every number of the model, step by step.",
+        "ch09_training",
+        AROUND,
+        0,
+        "grey",
+    ),
+    Box(
+        "translating",
+        ("Translating",),
+        "Translating",
+        ("A search for the best sentence, and a score that says how good the translations are."),
+        "ch09_translating",
+        AROUND,
+        1,
+        "grey",
+    ),
+    Box(
+        "gpu",
+        ("On a GPU",),
+        "On a GPU",
+        "A GPU trains the model faster, once you know where its time and its memory go.",
+        "ch10_gpu",
+        AROUND,
+        2,
+        "grey",
+    ),
+    Box(
+        "cost",
+        ("What it costs",),
+        "What it costs",
+        ("The cost of attention grows with the square of the length, and there are ways to save."),
+        "ch11_efficiency",
+        AROUND,
+        3,
+        "grey",
+    ),
+    Box(
+        "heads",
+        ("What heads", "look at"),
+        "Heads",
+        "You can read, switch off and test the heads of a trained model.",
+        "ch12_interpretation",
+        AROUND,
+        4,
+        "grey",
+    ),
+    Box(
+        "family",
+        ("The family",),
+        "The family",
+        (
+            "The encoder alone gives BERT, the decoder alone gives GPT, and patches of an "
+            "image give ViT."
+        ),
+        "ch13_family",
+        AROUND,
+        5,
+        "grey",
+    ),
+)
 
 
 def text_width(text, size):
@@ -93,7 +294,7 @@ def text_width(text, size):
 def wide_place(box):
     """Return (left, top, width, height) of a box on a wide screen."""
     top = {ENCODER: 44, INSIDE: 44, DECODER: 184, AROUND: 340}[box.part]
-    return box.column * (WIDTH + GAP) + 8, top, WIDTH, HEIGHT
+    return box.column * (WIDTH + GAP) + MARGIN, top, WIDTH, HEIGHT
 
 
 def phone_place(box):
@@ -103,7 +304,12 @@ def phone_place(box):
         top = 650 + row * (HEIGHT + 12)
     else:
         right = box.part == DECODER
-        top = 40 + box.column * (HEIGHT + 28) + (8 if box.column > 1 else 0)
+        top = (
+            40
+            + box.column * (HEIGHT + 28)
+            + (8 if box.column > 1 else 0)
+            + (14 if box.part == INSIDE else 0)
+        )
     return 8 + right * (PHONE_WIDTH + 24), top, PHONE_WIDTH, HEIGHT
 
 
@@ -111,10 +317,10 @@ def small_place(box):
     """Return (left, top, width, height) of a box in the small map."""
     row = {ENCODER: 0, INSIDE: 0, DECODER: 1, AROUND: 2}[box.part]
     top = 4 + row * (SMALL_HEIGHT + SMALL_GAP)
-    return box.column * (WIDTH + GAP) + 8, top, WIDTH, SMALL_HEIGHT
+    return box.column * (WIDTH + GAP) + MARGIN, top, WIDTH, SMALL_HEIGHT
 
 
-SIZES = {"wide": (752, 418), "phone": (354, 886), "small": (752, 114)}
+SIZES = {"wide": (688, 418), "phone": (354, 886), "small": (688, 114)}
 PLACES = {"wide": wide_place, "phone": phone_place, "small": small_place}
 CHAIN = {  # pairs of boxes that an arrow joins
     *(("embedding", "positions"), ("positions", "multi-head"), ("multi-head", "feed-forward")),
@@ -127,7 +333,7 @@ CHAIN = {  # pairs of boxes that an arrow joins
 def arrow(start, end):
     """Return the path of an arrow between the sides of two places that face each other."""
     left, top, width, height = start
-    to_left, to_top, to_width, to_height = end
+    to_left, to_top, *_ = end
     if abs(left - to_left) > abs(top - to_top) or top == to_top:
         y = top + height / 2
         return f"M{left + width:g} {y:g}H{to_left:g}" + head(to_left, y, "right")
@@ -152,9 +358,9 @@ def arrows(layout):
 def frame(boxes, layout, kind):
     """Draw a frame around some boxes."""
     places = [PLACES[layout](box) for box in boxes]
-    left, top = (min(each[axis] for each in places) - 7 for axis in (0, 1))
-    right = max(each[0] + each[2] for each in places) + 7
-    bottom = max(each[1] + each[3] for each in places) + 7
+    left, top = (min(each[axis] for each in places) - 6 for axis in (0, 1))
+    right = max(each[0] + each[2] for each in places) + 6
+    bottom = max(each[1] + each[3] for each in places) + 6
     size = f'width="{right - left:g}" height="{bottom - top:g}"'
     return f'<rect class="frame {kind}" x="{left:g}" y="{top:g}" {size} rx="10"/>'
 
@@ -173,18 +379,18 @@ def surroundings(layout):
         frame(of[INSIDE], layout, "query"),
     ]
     if layout == "wide":
-        loop = "M691 250V282H61V250" + head(61, 250, "up")
-        out = "M691 184V162" + head(691, 162, "up")
-        paths = [*arrows(layout), "M61 28V44" + head(61, 44, "down"), loop, out]
+        loop = "M629 250V282H59V250" + head(59, 250, "up")
+        out = "M629 184V162" + head(629, 162, "up")
+        paths = [*arrows(layout), "M59 28V44" + head(59, 44, "down"), loop, out]
         notes = [
-            note(8, 20, "your cat is a lovely cat", kind="words"),
-            note(744, 154, "il tuo gatto è un …", "end", "words"),
-            note(260, 30, "Encoder, N layers", kind="encoder"),
-            note(260, 170, "Decoder, N layers", kind="decoder"),
-            note(512, 30, "Inside every attention", kind="query"),
-            note(449, 148, "memory", kind="encoder"),
-            note(376, 300, "each written word goes back in", "middle"),
-            note(8, 330, "Around the model"),
+            note(10, 20, "your cat is a lovely cat", kind="words"),
+            note(678, 154, "il tuo gatto è un …", "end", "words"),
+            note(238, 30, "Encoder, N layers", kind="encoder"),
+            note(238, 170, "Decoder, N layers", kind="decoder"),
+            note(466, 30, "Attention itself", kind="query"),
+            note(411, 148, "memory", kind="encoder"),
+            note(344, 300, "each written word goes back in", "middle"),
+            note(10, 330, "Around the model"),
         ]
     else:
         loop = "M332 551H346V73H332" + head(332, 73, "left")
@@ -196,8 +402,7 @@ def surroundings(layout):
             note(257, 618, "il tuo gatto è …", "middle", "words"),
             note(8, 225, "Encoder", kind="encoder"),
             note(182, 225, "Decoder", kind="decoder"),
-            note(158, 414, "memory ↗", "end", "encoder"),
-            note(8, 414, "Attention", kind="query"),
+            note(8, 422, "Attention itself", kind="query"),
             note(8, 640, "Around the model"),
         ]
     lines = f'<path class="arrow" d="{"".join(paths)}"/>'
