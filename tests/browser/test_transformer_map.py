@@ -1,0 +1,79 @@
+"""The map of the first page: by keyboard, for axe, with the translator; and the small one."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from book.sphinx_ext.transformer_map import BOXES
+from tests.browser.translating import serve_model, wait_for_the_end
+
+pytestmark = pytest.mark.xdist_group("first page")  # its translator is trained once
+
+MAP = "nav.transformer-map"
+VIEWS = [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")]
+OVERFLOWING = """(map) => [...map.querySelectorAll("a.box")].filter((box) => {
+    const edge = box.querySelector("rect").getBoundingClientRect();
+    return edge.width && [...box.querySelectorAll("text")].some((text) => {
+        const { left, right } = text.getBoundingClientRect();
+        return left < edge.left || right > edge.right;
+    });
+}).length"""
+
+
+@pytest.fixture
+def first_page(page, built_book):
+    page.goto(built_book + "book/index.html")
+    page.locator(".translator-written button").first.wait_for()
+    return page
+
+
+def boxes(page):
+    return page.locator(f"{MAP} a.box:visible")
+
+
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
+def test_axe_finds_nothing_and_labels_fit(page, built_book, width, theme):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=theme)
+    page.goto(built_book + "book/index.html")
+    found = Axe().run(page, context={"include": [[MAP]]}, options={"preload": False})
+    assert found.response["violations"] == []
+    assert boxes(page).count() == len(BOXES)
+    assert page.locator(MAP).evaluate(OVERFLOWING) == 0
+
+
+def test_every_box_is_reached_by_keyboard_and_says_what_it_does(first_page):
+    boxes(first_page).first.focus()
+    for box in BOXES:
+        assert box.does in first_page.locator(f"{MAP} .does").inner_text()
+        assert box.page in first_page.evaluate("document.activeElement.getAttribute('href')")
+        first_page.keyboard.press("Tab")
+    assert first_page.locator(f"{MAP} .does").inner_text().startswith("Point at a box")
+
+
+def test_the_map_follows_the_translator(first_page, model_files):
+    serve_model(first_page, model_files)
+    first_page.evaluate(
+        """() => {
+            globalThis.lit = [];
+            document.addEventListener("translator", ({ detail }) => lit.push([detail.phase,
+                document.querySelectorAll("nav svg.wide a.at-work").length]));
+        }"""
+    )
+    with wait_for_the_end(first_page, "translator"):
+        first_page.get_by_label("English", exact=True).fill("the red cat sleeps")
+        first_page.keyboard.press("Enter")
+    (read, *written, rest) = first_page.evaluate("lit")
+    count = {phase: sum(phase in box.phase.split() for box in BOXES) for phase in ("read", "write")}
+    assert read == ["read", count["read"]] and rest == ["rest", 0]
+    assert written and all(each == ["write", count["write"]] for each in written)
+    assert first_page.errors_seen == []
+
+
+def test_a_chapter_has_the_small_map_on_a_wide_screen_and_a_line_on_a_phone(page, built_book):
+    page.goto(built_book + "book/ch04_attention.html")
+    small, line = page.locator("svg.small"), page.locator(".at-the-top p")
+    assert 90 <= small.bounding_box()["height"] <= 140
+    assert page.locator(".at-the-top a").count() == 1
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert not small.is_visible() and "You are here" in line.inner_text()
+    assert page.locator(".at-the-top").bounding_box()["height"] < 60
