@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import onnx
 import torch
 import tyro
@@ -257,65 +256,6 @@ def example(run, sentence):
         "written": [*map(run.target.token, written), SPECIALS[EOS]],
         "weights": weights.astype(float).transpose(2, 0, 1, 3).round(3).tolist(),
     }
-
-
-class Exported:
-    """The exported files, run by onnxruntime as a browser runs them; for tests and measurements.
-
-    Args:
-        folder: as `export` filled it.
-    """
-
-    def __init__(self, folder):
-        import onnxruntime
-
-        folder = Path(folder)
-        self.start, self.step = (
-            onnxruntime.InferenceSession(folder / name) for name in (START, STEP)
-        )
-        self.about = json.loads((folder / WORDS).read_text(encoding="utf-8"))
-        self.computed = []  # at each step of the last translation, the positions that were new
-
-    def gates(self):
-        """Return a gate of 1 for each head, by what it belongs to: `encoder`, `self`, `cross`."""
-        shape = self.about["shape"]
-        layers = {"encoder": shape["num_encoder_layers"]}
-        layers |= dict.fromkeys(("self", "cross"), shape["num_decoder_layers"])
-        return {
-            name: np.ones((count, shape["num_heads"]), dtype=np.float32)
-            for name, count in layers.items()
-        }
-
-    def translate(self, source, cached=True, gates=None):
-        """Translate a list of ids greedily.
-
-        Args:
-            source: list of int, without special ids.
-            cached: False computes all positions again for each word.
-            gates: as `gates` returns them.
-
-        Returns:
-            written: ids without special ones.
-            looks: the weights of each step, a list of (decoder layers, heads, src_len).
-        """
-        gates = gates or self.gates()
-        memory = self.start.run(None, {"src": np.array([source]), "gates": gates["encoder"]})
-        fixed = dict(zip(("memory_keys", "memory_values"), memory, strict=True))
-        fixed |= {f"{name}_gates": gates[name] for name in ("self", "cross")}
-        nothing = [each[:, :, :0] for each in memory]
-        written, looks, self.computed, cache = [BOS], [], [], nothing
-        while len(written) < int(self.about["factor"] * len(source)) + self.about["extra"]:
-            keys, values = cache if cached else nothing
-            tgt = np.array([written[keys.shape[2] :]])
-            self.computed.append(tgt.shape[1])
-            logits, weights, *cache = self.step.run(
-                None, {"tgt": tgt, "keys": keys, "values": values, **fixed}
-            )
-            looks.append(weights)
-            written.append(int(logits.argmax()))
-            if written[-1] == EOS:
-                return written[1:-1], looks
-        return written[1:], looks
 
 
 @dataclass(frozen=True)

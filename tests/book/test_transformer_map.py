@@ -6,8 +6,10 @@ import pytest
 
 from autograder.course import pages
 from book.palette import ROLES, SERIES
-from book.sphinx_ext import transformer_map
-from book.sphinx_ext.transformer_map import BOXES, CHAIN, PLACES, SIZES, text_width
+from book.sphinx_ext import map_drawing
+from book.sphinx_ext.map_boxes import BOXES, CHAIN
+from book.sphinx_ext.map_drawing import PLACES, SIZES, text_width
+from book.sphinx_ext.transformer_map import here
 
 CHAPTERS = [page.removeprefix("book/") for page in pages() if page.startswith("book/ch")]
 MOST_BYTES = 20_000
@@ -40,21 +42,21 @@ def test_boxes_are_apart_and_within_the_drawing(layout):
 
 @pytest.mark.parametrize("box", BOXES, ids=[box.id for box in BOXES])
 def test_a_label_fits_its_box(box):
-    number = text_width(f"chapter {box.chapter}", transformer_map.SMALL_FONT)
-    widest = max(number, *(text_width(line, transformer_map.FONT) for line in box.label))
-    assert widest < transformer_map.WIDTH < transformer_map.PHONE_WIDTH
-    assert text_width(box.short, transformer_map.SMALL_FONT) < transformer_map.WIDTH
+    number = text_width(f"chapter {box.chapter}", map_drawing.SMALL_FONT)
+    widest = max(number, *(text_width(line, map_drawing.FONT) for line in box.label))
+    assert widest < map_drawing.WIDTH < map_drawing.PHONE_WIDTH
+    assert text_width(box.short, map_drawing.SMALL_FONT) < map_drawing.WIDTH
 
 
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_the_small_map_lights_the_boxes_of_its_page_alone(page):
-    lit = re.findall(r'here"><rect[^>]*/><text[^>]*>([^<]+)', transformer_map.small(page))
+    lit = re.findall(r'here"><rect[^>]*/><text[^>]*>([^<]+)', map_drawing.small(page))
     assert lit == [box.short for box in BOXES if box.page == page] != []
-    assert transformer_map.here(page)
+    assert here(page)
 
 
 def test_the_large_map_is_light_and_leads_to_every_page():
-    drawn = [transformer_map.large(layout, "{}.html".format) for layout in ("wide", "phone")]
+    drawn = [map_drawing.large(layout, "{}.html".format) for layout in ("wide", "phone")]
     assert sum(len(each.encode()) for each in drawn) < MOST_BYTES
     for each in drawn:
         assert re.findall(r'href="(\w+)\.html"', each) == [box.page for box in BOXES]

@@ -86,7 +86,7 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     ]
     numbers = first_page.locator(".translator-word small").all_inner_texts()
     assert [float(number) for number in numbers] == pytest.approx(weights, abs=0.006)
-    first_page.get_by_label("Head").select_option("0.1")
+    first_page.get_by_role("combobox", name="Head").select_option("0.1")
     numbers = first_page.locator(".translator-word small").all_inner_texts()
     head = shown["weights"][shown["written"].index("adorabile")][0][1]
     assert [float(number) for number in numbers] == pytest.approx(head, abs=0.006)

@@ -1,22 +1,82 @@
 """What a page runs is the model that was trained: the same words, the same attention."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from solutions.ch08_encoder_decoder import Transformer
 from solutions.ch11_efficiency import attention_flops
+from solutions.translator.data.tokenizer import BOS, EOS
 from solutions.translator.decoding import translate_ids
-from solutions.translator.export_onnx import WORDS, Exported, Start, Step, export
+from solutions.translator.export_onnx import START, STEP, WORDS, Start, Step, export
 from solutions.translator.measure.attention_map import cross_attention
 from solutions.translator.runs import FinishedRun, prepare
 from solutions.translator.settings import Settings, Shape
 from tests.solutions.translator.test_translator import SIZE, toy_pairs
 
 pytestmark = pytest.mark.xdist_group("browser export")  # one model for all of its tests
+
+
+class Exported:
+    """The exported files, run by onnxruntime as a browser runs them.
+
+    Args:
+        folder: as `export` filled it.
+    """
+
+    def __init__(self, folder):
+        folder = Path(folder)
+        self.start, self.step = (
+            onnxruntime.InferenceSession(folder / name) for name in (START, STEP)
+        )
+        self.about = json.loads((folder / WORDS).read_text(encoding="utf-8"))
+        self.computed = []  # at each step of the last translation, the positions that were new
+
+    def gates(self):
+        """Return a gate of 1 for each head, by what it belongs to: `encoder`, `self`, `cross`."""
+        shape = self.about["shape"]
+        layers = {"encoder": shape["num_encoder_layers"]}
+        layers |= dict.fromkeys(("self", "cross"), shape["num_decoder_layers"])
+        return {
+            name: np.ones((count, shape["num_heads"]), dtype=np.float32)
+            for name, count in layers.items()
+        }
+
+    def translate(self, source, cached=True, gates=None):
+        """Translate a list of ids greedily.
+
+        Args:
+            source: list of int, without special ids.
+            cached: False computes all positions again for each word.
+            gates: as `gates` returns them.
+
+        Returns:
+            written: ids without special ones.
+            looks: the weights of each step, a list of (decoder layers, heads, src_len).
+        """
+        gates = gates or self.gates()
+        memory = self.start.run(None, {"src": np.array([source]), "gates": gates["encoder"]})
+        fixed = dict(zip(("memory_keys", "memory_values"), memory, strict=True))
+        fixed |= {f"{name}_gates": gates[name] for name in ("self", "cross")}
+        nothing = [each[:, :, :0] for each in memory]
+        written, looks, self.computed, cache = [BOS], [], [], nothing
+        while len(written) < int(self.about["factor"] * len(source)) + self.about["extra"]:
+            keys, values = cache if cached else nothing
+            tgt = np.array([written[keys.shape[2] :]])
+            self.computed.append(tgt.shape[1])
+            logits, weights, *cache = self.step.run(
+                None, {"tgt": tgt, "keys": keys, "values": values, **fixed}
+            )
+            looks.append(weights)
+            written.append(int(logits.argmax()))
+            if written[-1] == EOS:
+                return written[1:-1], looks
+        return written[1:], looks
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from book.sphinx_ext.transformer_map import BOXES
+from book.sphinx_ext.map_boxes import BOXES
 from tests.browser.translating import serve_model, wait_for_the_end
 
 pytestmark = pytest.mark.xdist_group("first page")  # its translator is trained once
