@@ -18,6 +18,7 @@ from autograder.course import BUILD, ROOT, CourseError, notebook_of, pages_of
 BOOK = ROOT / "book"
 COMPANIONS = ("book/glossary", "book/references")
 ELSEWHERE = re.compile(r"Unknown source document '(.+?)'")
+LABEL_ELSEWHERE = re.compile(r"cross-reference target not found: '(.+?)'")
 WARNING = re.compile(r"(WARNING|ERROR|CRITICAL)\b")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
@@ -100,6 +101,10 @@ def warnings_of(printed, stem):
 
 
 def is_elsewhere(line):
-    """Return whether a warning is of a link to another page of the book."""
-    match = ELSEWHERE.search(line)
-    return bool(match) and (ROOT / f"{match[1]}.md").exists()
+    """Return whether a warning is of a link to another page of the book, or to a section there."""
+    if page := ELSEWHERE.search(line):
+        return (ROOT / f"{page[1]}.md").exists()
+    label = LABEL_ELSEWHERE.search(line)
+    return bool(label) and any(
+        f"({label[1]})=" in path.read_text(encoding="utf-8") for path in BOOK.glob("*.md")
+    )

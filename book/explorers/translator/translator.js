@@ -147,22 +147,25 @@
       picked = false;
       const steps = [];
       tell("read");
-      for await (const step of writing(loaded, idsOf(words, loaded))) {
-        check();
-        steps.push(step);
-        const word = loaded.words.target[step.id];
-        tell("write", isWord(word) ? word : "");
-        shown.written.push(word);
-        shown.weights.push(step.weights);
-        if (shown.written.length === 1) drawHeads(shown.weights[0]);
-        if (!picked) chosen = shown.written.length - 1;
-        drawWritten();
-        drawSource();
-        drawWork(steps);
-        await pause();
+      try {
+        for await (const step of writing(loaded, idsOf(words, loaded))) {
+          check();
+          steps.push(step);
+          const word = loaded.words.target[step.id];
+          tell("write", isWord(word) ? word : "");
+          shown.written.push(word);
+          shown.weights.push(step.weights);
+          if (shown.written.length === 1) drawHeads(shown.weights[0]);
+          if (!picked) chosen = shown.written.length - 1;
+          drawWritten();
+          drawSource();
+          drawWork(steps);
+          await pause();
+        }
+      } finally {
+        check(); // whoever asked since then tells what happens now
+        tell("rest");
       }
-      check();
-      tell("rest");
       if (!picked) choose(contentWord(shown.written));
       drawHint();
     }
