@@ -7,10 +7,9 @@ each build and adds it to the static files. Without a network a package that is 
 left out, and without a trained translator its model; the page that wants them then says so. Chapter
 13's models are made from weights that are in git.
 
-    python -m book.sphinx_ext.assets            fill `_build/static`, as a build does python -m
-    book.sphinx_ext.assets newest     say which versions npm has, with what is to be pinned here
-    python -m book.sphinx_ext.assets vendor     bring all packages to the versions that are pinned
-    here
+- `python -m book.sphinx_ext.assets` fills `_build/static`, as a build does;
+- `... newest` says which versions npm has, with what is to be pinned here;
+- `... vendor` brings all packages to the versions that are pinned here.
 """
 
 import base64
@@ -71,30 +70,12 @@ FETCHED = {  # folder below `vendor/` -> what it holds; too large for git
     ),
 }
 FONTS = (
-    "AMS-Regular",
-    "Calligraphic-Bold",
-    "Calligraphic-Regular",
-    "Fraktur-Bold",
-    "Fraktur-Regular",
-    "Main-Bold",
+    *("AMS-Regular", "Calligraphic-Bold", "Calligraphic-Regular"),
+    *("Fraktur-Bold", "Fraktur-Regular", "Main-Bold", "Main-Italic", "Main-Regular"),
+    *("Math-BoldItalic", "Math-Italic", "Math-Regular", "SansSerif-Bold", "SansSerif-Italic"),
+    *("SansSerif-Regular", "Script-Regular", "Size1-Regular", "Size2-Regular", "Size3-Regular"),
+    *("Size4-Regular", "Typewriter-Regular", "Vector-Bold", "Vector-Regular"),
 )
-FONTS += (
-    "Main-Italic",
-    "Main-Regular",
-    "Math-BoldItalic",
-    "Math-Italic",
-    "Math-Regular",
-    "SansSerif-Bold",
-)
-FONTS += (
-    "SansSerif-Italic",
-    "SansSerif-Regular",
-    "Script-Regular",
-    "Size1-Regular",
-    "Size2-Regular",
-    "Size3-Regular",
-)
-FONTS += ("Size4-Regular", "Typewriter-Regular", "Vector-Bold", "Vector-Regular")
 KEPT = {  # the same, kept in git: the book is built without a network too
     "mathjax": Package(
         "mathjax",
@@ -114,6 +95,22 @@ KEPT = {  # the same, kept in git: the book is built without a network too
             "output/chtml/fonts/woff-v2/MathJax_Zero.woff",
         ),
         folder="es5",
+    ),
+    "popper": Package(
+        "@popperjs/core",
+        "2.11.8",
+        "P1st0aksCrn9sGZhp8GMYwBnQsbvAWsZAX44oXNNvLHGqAOcoVxmjZiohstwQ7SqKnbR47akdNi+uleWD8+g6A==",
+        "MIT",
+        ("popper.min.js",),
+        folder="dist/umd",
+    ),
+    "tippy": Package(
+        "tippy.js",
+        "6.3.7",
+        "E1d3oP2emgJ9dRQZdf3Kkn0qJgI6ZLpyS5z6ZkY1DF3kaQaBsGZsndEpHwx+eC+tYM41HaSNvNtLx8tU57FzTQ==",
+        "MIT",
+        ("tippy.umd.min.js", "tippy.css"),
+        folder="dist",
     ),
 }
 
@@ -212,6 +209,8 @@ def add_static_files(app, config):
         print(f"book: {sentence}")
     export_family()
     config.html_static_path.append(str(STATIC))
+    # sphinx_tippy gives its files new names in each build, and leaves the old ones
+    shutil.rmtree(Path(app.outdir) / "_static" / "tippy", ignore_errors=True)
 
 
 def vendor():

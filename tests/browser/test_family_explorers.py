@@ -475,7 +475,10 @@ def test_where_the_model_is_missing_the_page_says_so(chapter, name):
     assert "was built without the model" in box.get_by_role("status").inner_text()
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark"), (390, "light")])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [(1280, "light"), (390, "dark"), pytest.param(390, "light", marks=pytest.mark.long)],
+)
 def test_axe_finds_nothing_after_use(chapter, width, theme):
     chapter.set_viewport_size({"width": width, "height": 844})
     chapter.emulate_media(reduced_motion="reduce")
