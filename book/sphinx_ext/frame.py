@@ -1,5 +1,5 @@
 """What stands around the pages of the book: their descriptions, the picture of a shared link, the
-course's version, how to cite it.
+course's version, how to cite it, where to report an error.
 
 As an extension of Sphinx (`_config.yml` names it) this writes into the head of each page what
 search engines and those who show a shared link read there, and into its foot the version. A page
@@ -17,6 +17,7 @@ import posixpath
 import re
 import tomllib
 from pathlib import Path
+from urllib.parse import urlencode
 
 import yaml
 from docutils import nodes
@@ -133,9 +134,27 @@ def frame_page(app, page_name, template_name, context, doctree):
     )
     # "#" alone where this is that page.
     cite = path_to(CITING_PAGE).removesuffix("#") + "#how-to-cite"
+    report = report_link(app.config.html_theme_options.get("repository_url", ""), context)
     context["theme_extra_footer"] = (
-        f'<p>Version {course_version()}. <a href="{cite}">How to cite</a></p>'
+        f'<p>Version {course_version()}. <a href="{cite}">How to cite</a>{report}</p>'
     )
+
+
+def report_link(repository, context):
+    """Return a link with which a reader reports an error of a page; nothing without a repository.
+
+    Args:
+        repository: its address.
+        context: of the page, with its title and name.
+    """
+    if not repository:
+        return ""
+    asked = {
+        "title": f"Error in “{_plain(context.get('title', ''))}”",
+        "body": f"Page: {context['pagename']}\n\nIt says:\n\nIt should say:\n",
+    }
+    address = html.escape(f"{repository}/issues/new?{urlencode(asked)}")
+    return f'. <a href="{address}">Report an error on this page</a>'
 
 
 def link_card(title, description, *, book, kind, picture, base, address):

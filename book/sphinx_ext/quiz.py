@@ -201,7 +201,9 @@ class QuizAsList(SphinxPostTransform):
 
 def visit_quiz(writer, node):
     (name,) = node["ids"]
-    writer.body.append(f'<section class="quiz" id="{name}" aria-labelledby="{name}-question">\n')
+    card = f' data-card="{node["card"]}"' if "card" in node else ""  # see review.py
+    said = f'class="quiz" id="{name}" aria-labelledby="{name}-question"{card}'
+    writer.body.append(f"<section {said}>\n")
     writer.body.append(f'<p class="quiz-hint">{HINT}</p>\n')
 
 

@@ -241,6 +241,14 @@ def test_the_top_of_the_folder_leads_to_the_first_page_and_looks_like_it_where_i
     assert tags["og:description"] == tags_of(built / "book" / "first.html")["og:description"]
 
 
+def test_where_a_repository_is_set_a_reader_can_report_an_error_of_a_page():
+    page = {"title": "Masks &amp; more", "pagename": "book/ch06_masking"}
+    assert frame.report_link("", page) == ""
+    link = frame.report_link("https://github.com/owner/name", page)
+    assert 'href="https://github.com/owner/name/issues/new?title=Error+in+' in link
+    assert "Masks+%26+more" in link and "book%2Fch06_masking" in link
+
+
 def test_addresses_are_absolute_where_the_book_is_published(tmp_path):
     html = build(tmp_path, html_baseurl="https://example.org/course/")
     tags = tags_of(html / "book" / "first.html")
