@@ -10,10 +10,10 @@
 # # Masking
 #
 # A mask is a table of permissions: may this query attend to that key? In this notebook you write
-# the two that a Transformer needs, in PyTorch: a **padding mask**, because sentences of a batch
-# have different lengths, and a **causal mask**, because a word must not see the words that it is
-# asked to predict. You combine them, and then write the **masked attention** that obeys them, also
-# where a query may attend to nothing at all.
+# the two masks that a Transformer needs, in PyTorch: a **padding mask**, because the sentences of a
+# batch have different lengths, and a **causal mask**, because a position must not see the words
+# that it should predict. You combine the two, and then write the **masked attention** that obeys
+# them, even where a query may attend to nothing at all.
 #
 # One convention holds throughout: a mask is boolean, and `True` means "may attend". Rows are
 # queries, columns are keys.
@@ -35,28 +35,28 @@ from solutions.ch05_multi_head import MultiHeadAttention, merge_heads, split_hea
 # %% [markdown]
 # ## 1. Padding mask
 #
-# Sentences of different lengths fit into one tensor only if the short ones are filled up, with the
-# id of `<pad>`. Nothing may attend to such a position. Given the token ids of a batch, say which
-# *keys* may be attended to.
+# Sentences of different lengths fit into one tensor only if the short ones are filled up with the
+# id of `<pad>`. These positions hold no word, so nothing may attend to them. Given the token ids of
+# a batch, say which *keys* may be attended to.
 #
 # For example, `padding_mask(torch.tensor([[5, 7, 0]]))` is `[[[[True, True, False]]]]`, of shape
-# `(1, 1, 1, 3)`. The scores that it will meet have the axes batch, heads, queries, keys. The two
-# axes of length 1 say: the same for every head, the same for every query.
+# `(1, 1, 1, 3)`. The scores that it will meet have the axes batch, heads, queries, keys. The mask
+# has length 1 along heads and queries, because it is the same for every head and for every query.
 #
-# Padding need not stand at the end, and its id need not be 0: `padding_mask(torch.tensor([[3, 0,
-# 7]]), pad_id=3)` is `[[[[False, True, True]]]]`.
+# Padding may be anywhere in a sentence, and its id may be a number other than 0:
+# `padding_mask(torch.tensor([[3, 0, 7]]), pad_id=3)` is `[[[[False, True, True]]]]`.
 #
 # *Hint:* comparing a tensor with a number gives a boolean tensor of the same shape. Indexing with
-# `None` puts in an axis of length 1.
+# `None` inserts an axis of length 1.
 
 
 # %% exercise="padding_mask" points=2
 def padding_mask(token_ids, pad_id=0):
-    """Say which positions hold a word, and may be attended to.
+    """Say which positions hold a word, so that queries may attend to them.
 
     Args:
         token_ids: (batch, seq_len) int.
-        pad_id: the id that only fills up.
+        pad_id: the id of padding.
 
     Returns:
         (batch, 1, 1, seq_len) bool, on the device of `token_ids`: True where there is a word; the
@@ -82,12 +82,12 @@ def padding_mask(token_ids, pad_id=0):
 # `causal_mask(3)` holds this table as a boolean tensor of shape `(1, 1, 3, 3)`: the same for every
 # sentence, the same for every head.
 #
-# `device` says where the tensor is made. On a GPU, a mask on the CPU would be refused. You can try
-# this without a GPU: the device `"meta"`, which every PyTorch has, keeps shapes and no numbers, and
-# `causal_mask(3, device="meta").device.type` is `"meta"`.
+# `device` says where the tensor is made, because a model on a GPU would refuse a mask on the CPU.
+# You can try this without a GPU: the device `"meta"`, which every PyTorch has, keeps shapes but no
+# numbers, and `causal_mask(3, device="meta").device.type` is `"meta"`.
 #
 # *Hint:* number the positions, and compare each query's number with each key's. Which of the two
-# needs to be a column?
+# numberings needs to be a column?
 
 
 # %% exercise="causal_mask" points=2
@@ -111,8 +111,8 @@ def causal_mask(seq_len, device=None):
 # %% [markdown]
 # ## 3. Decoder mask
 #
-# A decoder reads a batch of padded sentences, and must not look ahead in any of them. So a key may
-# be attended to if it is a word *and* does not lie in the query's future.
+# A decoder reads a batch of padded sentences, and must not look ahead in any of them. So a query
+# may attend to a key if the key is a word *and* is not in the query's future.
 #
 # For `token_ids = torch.tensor([[5, 7, 0]])` the answer has shape `(1, 1, 3, 3)`:
 #
@@ -123,8 +123,8 @@ def causal_mask(seq_len, device=None):
 # query 2    True    True    False
 # ```
 #
-# Query 2 is padding itself. Its row may hold anything, since no loss is taken there; we leave it
-# what the rule says. The result lies on the device of `token_ids`.
+# Query 2 is padding itself. Its row does not matter to training, because no loss is taken there, so
+# it simply follows the rule. The result is on the device of `token_ids`.
 #
 # *Hint:* you have both masks already. What shapes do they have, and what does broadcasting make of
 # them?
@@ -132,11 +132,11 @@ def causal_mask(seq_len, device=None):
 
 # %% exercise="decoder_mask" points=2
 def decoder_mask(token_ids, pad_id=0):
-    """Say what a decoder may see: words, and none of them later than itself.
+    """Say what each position of a decoder may see: words, and none later than itself.
 
     Args:
         token_ids: (batch, seq_len) int.
-        pad_id: the id that only fills up.
+        pad_id: the id of padding.
 
     Returns:
         (batch, 1, seq_len, seq_len) bool, on the device of `token_ids`.
@@ -154,21 +154,22 @@ def decoder_mask(token_ids, pad_id=0):
 # $$\operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + M\right) V, \qquad M = \begin{cases}
 # 0 & \text{may attend} \\ -\infty & \text{may not} \end{cases}$$
 #
-# Suppose the scores of a query against three keys are `[1, 2, 3]`, and the mask is `[True, True,
-# False]`. The weights are `[0.2689, 0.7311, 0]`: the softmax of `[1, 2]`, and exactly 0 for the
-# rest.
+# Suppose that the scores of a query against three keys are `[1, 2, 3]`, and the mask is `[True,
+# True, False]`. Then the weights are `[0.2689, 0.7311, 0]`: the softmax of `[1, 2]`, and exactly 0
+# for the rest.
 #
 # If the mask is `[False, False, False]`, the formula has no answer: the softmax of nothing but
-# $-\infty$ is `nan`, and a `nan` spreads. Here the weights shall be `[0, 0, 0]`, the output zeros,
-# and all gradients finite.
+# $-\infty$ is `nan`, and a `nan` spreads through a model. Return weights of `[0, 0, 0]` and an
+# output of zeros instead, and keep all gradients finite.
 #
 # `mask` broadcasts to the scores: its shape may be `(query_len, key_len)`, `(batch, 1, 1, key_len)`
-# or anything between. With `mask=None` every key is seen. The result has the dtype of `query`; it
-# must be right in float32, bfloat16 and float16, for all scores that the dtype can hold.
+# or anything between. With `mask=None` every query sees every key. The result has the dtype of
+# `query`, and it must be right in float32, bfloat16 and float16, for all scores that the dtype can
+# hold.
 #
-# *Hint:* for a row without permissions, some *finite* stand-in before the softmax keeps `nan` away.
-# Which is the lowest number that each dtype has? And what is left to do with the weights that come
-# out?
+# *Hint:* in a row without permissions, a *finite* stand-in for $-\infty$ before the softmax keeps
+# `nan` away. What is the lowest number that each dtype has? And what is left to do with the weights
+# that come out?
 
 
 # %% exercise="masked_attention" points=5
@@ -189,7 +190,8 @@ def masked_attention(query, key, value, mask=None):
     Source: Vaswani et al. 2017, section 3.2.3.
     """
     ### BEGIN SOLUTION
-    scores = (query / math.sqrt(query.shape[-1])) @ key.mT  # scaled first: a float16 ends at 65504
+    # Scaled before the product, because a float16 ends at 65504.
+    scores = (query / math.sqrt(query.shape[-1])) @ key.mT
     if mask is None:
         weights = torch.softmax(scores, dim=-1)
     else:
@@ -201,20 +203,21 @@ def masked_attention(query, key, value, mask=None):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
-# run it:
+# What does your code do? To see it, even while it is not right yet, put these two lines into a new
+# cell and run it:
 #
 # ```python
 # from book.explorers import explore_masks
 # explore_masks(masked_attention, causal_mask, padding_mask, decoder_mask)
 # ```
 #
-# That is the mask to paint of the book's page. The weights are what your function returns, and the
-# last table holds its gradients.
+# You will see the table of the book's page in which you can paint a mask. The weights are what your
+# function returns, and the last table holds its gradients.
 
 # %% [markdown]
 # ## What you have now
 #
-# Permissions as data, and an attention that obeys them. The `MultiHeadAttention` of chapter 5 takes
-# these masks as they are: give it a `decoder_mask`, and it is the masked multi-head attention that
-# every decoder begins with. The encoder and the decoder of the next two chapters are built from it.
+# You have permissions as data, and an attention that obeys them. The `MultiHeadAttention` of
+# chapter 5 takes these masks as they are: give it a `decoder_mask`, and it is the masked multi-head
+# attention that every decoder begins with. In the next two chapters you build the encoder and the
+# decoder from it.

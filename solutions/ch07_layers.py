@@ -9,10 +9,10 @@
 # %% [markdown]
 # # The encoder layer
 #
-# Attention lets positions look at each other. To stack it many times over, it needs company. In
-# this notebook you build the three other parts of an encoder layer, in PyTorch: **layer
-# normalisation**, which keeps the numbers at one size, the **feed-forward network**, which works on
-# each position by itself, and the **layer** that joins them to attention with residual connections.
+# Attention lets positions look at each other, but a deep stack of attention alone makes them all
+# alike. In this notebook you build what is missing, in PyTorch: **layer normalisation**, which
+# keeps the numbers at one size, the **feed-forward network**, which works on each position by
+# itself, and the **layer** that joins them to attention with residual connections.
 #
 # The chapter of the same name in the book has the pictures. Each exercise below is a statement, a
 # class to complete, and a cell that checks it at once. Replace every `raise NotImplementedError` of
@@ -36,7 +36,7 @@ from solutions.ch06_masking import padding_mask
 # ## 1. Layer normalisation
 #
 # Take the $d$ features of one position, $x_1, \dots, x_d$. Subtract their mean, divide by their
-# spread, then give each feature a scale and a shift of its own, which are learned:
+# spread, and then give each feature a scale and a shift of its own, which are learned:
 #
 # $$
 # \mu = \frac{1}{d} \sum_i x_i, \qquad
@@ -45,27 +45,27 @@ from solutions.ch06_masking import padding_mask
 # $$
 #
 # For example, `[1, 9, 7, 7]` has the mean 6 and the variance (25 + 9 + 1 + 1) / 4 = 9. A new
-# `LayerNorm(4)`, whose `weight` is all ones and whose `bias` is all zeros, makes `[-1.6667, 1.0000,
-# 0.3333, 0.3333]` of it.
+# `LayerNorm(4)`, whose `weight` is all ones and whose `bias` is all zeros, turns it into `[-1.6667,
+# 1.0000, 0.3333, 0.3333]`.
 #
-# `x` has any number of axes; every slice along the last one is normalised by itself. Both
+# `x` has any number of axes, and every slice along the last one is normalised by itself. Both
 # parameters are `nn.Parameter`s of shape `(d_model,)` with exactly these names. $\epsilon$ is the
-# argument `eps`: it keeps a position whose features are all equal from being divided by 0, and such
-# a position gets the bias. The result has the dtype of `x`.
+# argument `eps`. It prevents a division by 0 where all features of a position are equal, so that
+# such a position gets the bias. The result has the dtype of `x`.
 #
 # *Hint:* a mean along an axis usually drops that axis. Which argument keeps it, so that the
-# subtraction lines up? And read in the documentation of `torch.var` what it divides by unless told
-# otherwise.
+# subtraction lines up? And look up in the documentation of `torch.var` what it divides by unless
+# told otherwise.
 
 
 # %% exercise="LayerNorm" points=4
 class LayerNorm(nn.Module):
-    """Bring the features of every position to mean 0 and variance 1, then scale and shift each by
-    what was learned.
+    """Bring the features of every position to mean 0 and variance 1, then apply a learned gain and
+    bias to each.
 
     Args:
         d_model: features of a position.
-        eps: added to the variance, inside the root, so that equal features do not divide by 0.
+        eps: added to the variance, inside the root, so that equal features cause no division by 0.
 
     Parameters `weight` (d_model,), ones at first, and `bias` (d_model,), zeros at first.
 
@@ -90,22 +90,22 @@ class LayerNorm(nn.Module):
             like `x`.
         """
         ### BEGIN SOLUTION
-        # correction=0: divided by d_model.
+        # correction=0 divides by d_model; the default divides by d_model - 1.
         variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
         return (x - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
         ### END SOLUTION
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
-# run it:
+# What does your code do? To see it, even while it is not right yet, put these two lines into a new
+# cell and run it:
 #
 # ```python
 # from book.explorers import explore_layer_norm
 # explore_layer_norm(LayerNorm)
 # ```
 #
-# Those are the four features of the book's page, and the bars on the right are what your norm
+# You will see the four features of the book's page, and on the right, as bars, what your norm
 # returns.
 
 # %% [markdown]
@@ -115,11 +115,11 @@ class LayerNorm(nn.Module):
 #
 # $$\operatorname{FFN}(x) = \operatorname{ReLU}(x W_1 + b_1) \, W_2 + b_2$$
 #
-# `linear_1` widens `d_model` features to `d_ff`, `linear_2` narrows them again; both have a bias.
-# In between, after the ReLU, comes **dropout**: in train mode it sets each feature to 0 with
-# probability `dropout` and divides those that stay by `1 - dropout`. In eval mode it does nothing.
+# `linear_1` widens `d_model` features to `d_ff`, and `linear_2` narrows them again. Both have a
+# bias. In between, after the ReLU, comes **dropout**: in train mode it sets each feature to 0 with
+# probability `dropout`, and divides those that stay by `1 - dropout`. In eval mode it does nothing.
 #
-# `nn.Linear` stores its matrix turned over: `linear_1.weight` is $W_1^\top$, of shape `(d_ff,
+# `nn.Linear` stores the transpose of its matrix: `linear_1.weight` is $W_1^\top$, of shape `(d_ff,
 # d_model)`.
 #
 # For example, let `d_model` be 2 and `d_ff` 3, the rows of `linear_1.weight` be `[1, 0]`, `[0, 1]`
@@ -127,12 +127,12 @@ class LayerNorm(nn.Module):
 # the bias `[0, 1]`. Then `[1, -2]` becomes `[1, -2, -1]`, after the ReLU `[1, 0, 0]`, and at the
 # end `[1, 5]`.
 #
-# You may also write down ReLU as an optional last parameter, `activation=torch.relu`, kept as
-# `self.activation` and used between the two layers: other models put other functions there, and a
-# later chapter loads their weights into your network. No check asks for it.
+# You may also make ReLU an optional last parameter, `activation=torch.relu`, which you keep as
+# `self.activation` and use between the two layers. Other models have other functions there, and a
+# later chapter loads their weights into your network. No check asks for this parameter.
 #
-# *Hint:* `nn.Linear` works on the last axis and carries all others along. And a module knows which
-# mode it is in only if its dropout does: use a submodule, or ask `self.training`.
+# *Hint:* `nn.Linear` works on the last axis and leaves all others as they are. And dropout has to
+# know which mode the module is in: use a submodule for it, or look at `self.training`.
 
 
 # %% exercise="FeedForward" points=3
@@ -142,11 +142,11 @@ class FeedForward(nn.Module):
     Args:
         d_model: features of a position, in and out.
         d_ff: features in between.
-        dropout: the part of the features in between that training sets to 0.
-        activation: optional: what is applied between the two layers, kept under this name.
+        dropout: probability with which training sets a feature in between to 0.
+        activation: optional; the function between the two layers, kept under this name.
 
-    Submodules `linear_1`, from d_model to d_ff, and `linear_2`, back; ReLU and dropout between
-    them.
+    Submodules `linear_1`, from d_model to d_ff, and `linear_2`, from d_ff to d_model, with ReLU and
+    dropout between them.
 
     Source: Vaswani et al. 2017, section 3.3.
     """
@@ -177,9 +177,9 @@ class FeedForward(nn.Module):
 # %% [markdown]
 # ## 3. The encoder layer
 #
-# Two parts, $f_1$ and $f_2$: self-attention, then the feed-forward network. Around each goes a
+# A layer has two parts, $f_1$ and $f_2$: self-attention, then the feed-forward network. Each gets a
 # **residual connection**, which adds the part's input to its output, and a norm. There are two
-# orders. **Post-norm**, the default and that of the 2017 paper, normalises the sum:
+# orders. **Post-norm**, the default and the order of the 2017 paper, normalises the sum:
 #
 # $$x \leftarrow \operatorname{norm}_1(x + f_1(x)), \qquad x \leftarrow \operatorname{norm}_2(x +
 # f_2(x))$$
@@ -192,15 +192,15 @@ class FeedForward(nn.Module):
 #
 # **Dropout** with probability `dropout` acts in three places: inside `feed_forward`, on the output
 # of the attention before it is added, and on the output of the feed-forward network before it is
-# added. `mask` goes to the attention: True means "may attend". Return the result alone, without the
-# weights.
+# added. `mask` goes to the attention, and True means "may attend". Return only the result, without
+# the attention weights.
 #
 # For example, suppose that all weights and biases of `w_o` and `linear_2` are 0, so that both parts
-# say nothing. A new layer with `norm_first=True` then hands `[1, 9, 7, 7]` on as it is. With
+# return zeros. Then a new layer with `norm_first=True` returns `[1, 9, 7, 7]` as it came. With
 # `norm_first=False` it returns `[-1.6667, 1.0000, 0.3333, 0.3333]`.
 #
-# *Hint:* write the four lines of the formulas above, with names as in the docstring. In
-# self-attention the same tensor is query, key and value: in pre-norm, which tensor is that? And
+# *Hint:* write the four lines of the formulas above, with the names of the docstring. In
+# self-attention the same tensor is query, key and value. Which tensor is that in pre-norm? And
 # `MultiHeadAttention` returns two things.
 
 
@@ -264,5 +264,5 @@ class EncoderLayer(nn.Module):
 # %% [markdown]
 # ## What you have now
 #
-# A complete encoder layer. Six of them, one after the other, are the encoder of the 2017 paper; the
-# next chapter stacks them, and gives the decoder's layer a third part.
+# You have a complete encoder layer. Six of them, one after the other, are the encoder of the 2017
+# paper. In the next chapter you stack them, and give the decoder's layer a third part.

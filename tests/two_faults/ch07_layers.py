@@ -172,7 +172,7 @@ class OneResidualMaskTurned(EncoderLayer):
         return self.norm_2(self.dropout(self.feed_forward(x)))
 
 
-@held_out("EncoderLayer", "dropout comes behind the sum", "there is only post-norm")
+@held_out("EncoderLayer", "dropout comes after the sum", "there is only post-norm")
 class SumsDroppedPostNorm(EncoderLayer):
     def forward(self, x, mask=None):
         x = self.norm_1(self.dropout(x + self.self_attention(x, x, x, mask)[0]))

@@ -1,7 +1,7 @@
 """Checks of `ch06_masking`.
 
-The contract leaves open, and so nothing here asks: digits beyond float32, for whoever computes half
-precision in float32 and comes back gives right answers in every dtype that it names.
+Nothing here asks for more digits than float32 has, because the contract leaves them open: code that
+computes half precision in float32 and casts the result back is right in every dtype that it names.
 """
 
 import torch
@@ -24,7 +24,7 @@ def sentences(rng, lengths, seq_len, pad_id=None):
 
 @drawn
 def padding_first(rng, lengths, seq_len):
-    """Draw sentences whose padding stands in front of the words."""
+    """Draw sentences whose padding comes before the words."""
     return {"token_ids": sentences(rng, lengths, seq_len)["token_ids"].flip(1)}
 
 

@@ -60,8 +60,8 @@ checks.usual(
 
 past_alone = wrong(
     "a position must not see itself",
-    """What is left for the first position to attend to? The word that a position predicts is not
-    the one that it holds.""",
+    """What is left for the first position to attend to? The word at a position is not the word that
+    this position predicts.""",
     diagonal=-1,
 )
 
@@ -90,23 +90,24 @@ wrong(
 
 wrong(
     "a mask of queries and keys has two axes",
-    """The mask has to meet the padding mask and the scores, which have four axes. Where do batch
-    and heads stand?""",
+    """The mask has to meet the padding mask and the scores, which have four axes. Which axes does
+    yours have, and where do the missing ones belong?""",
     then=lambda mask: mask[0, 0],
 )
 
 
 wrong(
     "one axis stands for batch and heads",
-    "Batch and heads are two axes. How many has your mask before those of queries and keys?",
+    """Batch and heads are two axes. How many axes does your mask have before those of queries and
+    keys?""",
     then=lambda mask: mask[0],
 )
 
 
 wrong(
     "ones and zeros are as good as True and False",
-    """Your triangle is right, its type is not. Which dtype has a tensor of ones unless it is told
-    otherwise?""",
+    """Your triangle is right, but its dtype is not. Which dtype does torch give to a tensor of ones
+    unless you ask for another?""",
     then=torch.Tensor.float,
 )
 
@@ -116,8 +117,8 @@ checks.usual("added to the scores")
 
 wrong(
     "masks live on the CPU",
-    """Where do the functions with which you make new tensors put them? Look at the second
-    parameter.""",
+    """On which device do torch's functions make new tensors unless you name one? Look at your
+    second parameter.""",
     device=None,
 )
 

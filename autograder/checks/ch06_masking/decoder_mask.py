@@ -31,15 +31,15 @@ shown, hidden, wrong, right = checks.words
 shown("words, and none of them later", sentences([3, 2], 3), weight=2)
 shown("as many sentences as positions", sentences([4, 3, 2, 1], 4), weight=2)
 shown("padding may have any id", sentences([4, 2], 4, pad_id=20))
-shown("padding in front leaves queries with nothing", padding_first([3, 2], 4))
-shown('the mask lies where the ids are, here on "meta"', sentences([3, 2], 3), probe=device_kept)
+shown("padding in front leaves some queries nothing to attend to", padding_first([3, 2], 4))
+shown('the mask is on the device of the ids, here "meta"', sentences([3, 2], 3), probe=device_kept)
 shown("the token ids stay as they were", sentences([3, 2], 3), probe=arguments_after)
 hidden("a larger batch", sentences([7, 2, 5, 4, 6], 7), weight=2)
 hidden("another id of padding", sentences([5, 3, 2], 5, pad_id=3))
 hidden("padding between words", padding_anywhere, weight=2)
 hidden("a sentence of nothing but padding", sentences([5, 0, 2], 5))
 hidden("token ids of 32 bits", short_ids)
-hidden("ids that do not lie side by side", sentences([4, 2, 3], 4), probe=returned_for_views)
+hidden("ids that are not contiguous in memory", sentences([4, 2, 3], 4), probe=returned_for_views)
 hidden("the device of the ids, again", sentences([4, 1, 3], 4), probe=device_kept)
 
 
@@ -68,31 +68,31 @@ wrong(
 
 wrong(
     "in a decoder only padding matters",
-    "Padding is masked. What of the words that a query has yet to predict?",
+    "Padding is masked. But what about the words that a query has yet to predict?",
     combine=lambda words, past: words.expand(-1, -1, words.shape[-1], -1),
 )
 
 
 wrong(
     "the queries are masked",
-    """Your rows of padding are empty, but its columns are open: rows are queries, columns are
-    keys.""",
+    """Your mask empties the rows of padding and leaves its columns open. Which of the two are the
+    keys?""",
     padding=lambda *given: padding_mask(*given).mT,
 )
 
 
 wrong(
     "padding must not attend either",
-    """You emptied the rows of padding as well. The rule speaks of keys alone: what may a query of
-    padding attend to?""",
+    """You emptied the rows of padding, too. The rule is only about keys: what may a query attend to
+    if it is padding itself?""",
     combine=lambda words, past: words & words.mT & past,
 )
 
 
 wrong(
     "every position may see itself",
-    """Look at the diagonal where a position is padding: may anything attend to it, itself
-    included?""",
+    """Look at the diagonal where a position is padding. May anything attend to this position, even
+    the position itself?""",
     combine=lambda words, past: words & past | past & past.mT,
 )
 
@@ -114,8 +114,8 @@ wrong(
 
 wrong(
     "a position must not see itself",
-    """What is left for the first query to attend to? The word that a position predicts is not the
-    one that it holds.""",
+    """What is left for the first query to attend to? The word at a position is not the word that
+    this position predicts.""",
     causal=past_alone,
 )
 
@@ -129,21 +129,21 @@ wrong(
 
 wrong(
     "masks live on the CPU",
-    "Two masks can only meet on one device. Where was each of yours made?",
+    "Two masks can only be combined on one device. On which was each of yours made?",
     causal=lambda seq_len, device: causal_mask(seq_len),
 )
 
 
 wrong(
     "one sentence speaks for the batch",
-    "Each sentence has padding of its own. What is the first axis of your result?",
+    "Each sentence has padding of its own. How long is the first axis of your result?",
     token_ids=lambda token_ids: token_ids[:1],
 )
 
 
 wrong(
     "heads need no axis",
-    "The scores have four axes. Which one has your mask lost?",
+    "The scores have four axes. Which one is your mask missing?",
     then=lambda mask: mask[:, 0],
 )
 

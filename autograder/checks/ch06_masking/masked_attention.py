@@ -128,8 +128,8 @@ filled_and_zeroed = filled(zeroed=True)
 
 
 def attention_with(weights_of=filled_and_zeroed, returned=lambda weights: weights):
-    """Make an attention from rules for weights, of scores and a mask, and for what it returns of
-    them; without a mask it is right.
+    """Make an attention from a rule that computes weights of scores and a mask, and one for the
+    weights that it returns; without a mask it is right.
     """
 
     def attention(query, key, value, mask=None):
@@ -243,7 +243,7 @@ hidden(
     masked_keys_changed(padding([3, 4], 5), 2, 1, seq_len=5, head_dim=3),
     probe=moved,
 )
-hidden("rows whose scores lie far apart", rows_far_apart)
+hidden("rows whose scores are far apart", rows_far_apart)
 hidden("scores below any everyday number", far_below_zero, weight=2)
 hidden(
     "float32 in, float32 out",
@@ -259,7 +259,7 @@ hidden(
     laws=(zero_where_masked,),
 )
 hidden(
-    "tensors that do not lie side by side",
+    "tensors that are not contiguous in memory",
     attention_case(2, 2, 3, 3, 4, mask=any_mask(2, 1, 3, 3)),
     probe=returned_for_views,
 )
@@ -272,15 +272,16 @@ hidden(
 
 wrong(
     "True marks what is masked",
-    "You bar what is allowed and allow what is barred. What does True mean in this course?",
+    """Your attention forbids what is allowed and allows what is forbidden. What does True mean in a
+    mask of this course?""",
     mask=torch.logical_not,
 )
 
 
 wrong(
     "the weights are masked",
-    """The mask comes too late. The weights that are left no longer sum to 1, and what was barred
-    still counts in the softmax that made them. Where do scores become weights?""",
+    """Your mask comes too late. The weights that are left no longer sum to 1, and what is masked
+    still counted in the softmax that made them. Where do scores become weights?""",
     weights_of=lambda scores, mask: scores.softmax(-1) * mask,
 )
 
@@ -295,8 +296,8 @@ wrong(
 
 wrong(
     "True and False can be added to scores",
-    """Adding True raises a score by 1, and adding False leaves it. What should be added where a key
-    is barred?""",
+    """Adding True raises a score by 1, and adding False changes nothing. What should be added to a
+    score whose key is masked?""",
     weights_of=lambda scores, mask: (scores + mask).softmax(-1),
 )
 
@@ -310,8 +311,8 @@ wrong(
 
 wrong(
     "nan_to_num on the weights mends all, where -inf was added",
-    """You sweep nan out of the result, but the way back still goes through the softmax that made
-    it. Can you keep nan from arising?""",
+    """You remove nan from the weights, but the backward pass still goes through the softmax that
+    made it. Can you keep nan from arising at all?""",
     weights_of=lambda scores, mask: (
         (scores + mask.to(scores.dtype).log()).softmax(-1).nan_to_num(0)
     ),
@@ -321,7 +322,7 @@ wrong(
 wrong(
     "nan_to_num on the output mends all",
     """The output is clean, but the weights that made it were nan, and the gradient of the values is
-    a product with them.""",
+    a product with these weights.""",
     weights_of=filled(-math.inf),
     then=each(torch.nan_to_num),
 )
@@ -329,8 +330,8 @@ wrong(
 
 wrong(
     "-1e9 is as good as -inf",
-    """How far does float16 reach? Could a score lie below -1e9 itself? And what does a softmax make
-    of a row in which all scores are the same?""",
+    """How far does float16 reach? Could an allowed score be lower than -1e9? And what does a
+    softmax make of a row in which all scores are the same?""",
     weights_of=filled(-1e9),
 )
 
@@ -345,7 +346,7 @@ wrong(
 
 wrong(
     "what every dtype holds is what float32 holds",
-    "Your lowest number is that of one dtype. Which dtype do the scores have?",
+    "Your lowest number is that of one particular dtype. Which dtype do the scores have?",
     weights_of=filled(torch.finfo(torch.float32).min, zeroed=True),
 )
 
@@ -361,24 +362,23 @@ def zeroed_too_late(*given):
 
 wrong(
     "-1e4 fits every dtype",
-    """Could scores lie below your stand-in? And what does a softmax make of a row in which all of
-    them are the same?""",
+    """Could an allowed score be lower than your stand-in for -inf? And what does a softmax make of
+    a row in which all scores are the same?""",
     weights_of=filled(-1e4),
 )
 
 
 wrong(
-    "-1e4, and zeros behind it, hold for all scores",
-    """Scores may be of any size. What if those that are allowed lie below the number that stands
-    for -inf?""",
+    "-1e4, and zeros after it, hold for all scores",
+    "Scores may have any size. What if the allowed ones are lower than your stand-in for -inf?",
     weights_of=filled(-1e4, zeroed=True),
 )
 
 
 wrong(
-    "-1e9, and zeros behind it, hold for all dtypes",
-    """Does the number that stands for -inf fit into float16? And what if the scores that are
-    allowed lie below it?""",
+    "-1e9, and zeros after it, hold for all dtypes",
+    """Does your stand-in for -inf fit into float16? And what if the allowed scores are lower than
+    it is?""",
     weights_of=filled(-1e9, zeroed=True),
 )
 
@@ -393,8 +393,8 @@ wrong(
 
 wrong(
     "what is left can be divided by its sum",
-    """You divide by the sum of what the mask has left. When is that sum 0, and what should happen
-    then?""",
+    """You divide each row by the sum of the weights that are left. When is that sum 0, and what
+    should happen then?""",
     weights_of=renormalised(lambda total: total),
 )
 
@@ -424,7 +424,8 @@ wrong(
 
 @wrong(
     "the output is masked",
-    "You mask queries, and only behind the average. Which keys took part in it?",
+    """You mask queries, and only after the values were averaged. Which keys took part in that
+    average?""",
     around=True,
 )
 def output_masked(right, query, key, value, mask=None):
@@ -444,21 +445,22 @@ def values_masked(right, query, key, value, mask=None):
 
 wrong(
     "rows of the mask are keys",
-    "Rows are queries, columns are keys. Does your mask meet the scores as it is?",
+    "Rows are queries, columns are keys. Which axis of the mask meets the queries in your code?",
     mask=lambda mask: mask.mT,
 )
 
 
 wrong(
     "one sentence's mask serves the batch",
-    "Each sentence has a mask of its own. Does yours reach all of them?",
+    "Each sentence has a mask of its own. Which one do you apply to the second sentence?",
     mask=lambda mask: mask[:1] if mask.ndim > 2 else mask,
 )
 
 
 @wrong(
     "there is always a mask",
-    "What does your function do with the mask that it is given when nobody gives one?",
+    """The caller may leave out the mask. What is `mask` then, and what does your function do with
+    it?""",
 )
 def always_there(query, key, value, mask=None):
     weights = filled_and_zeroed(scores_of(query, key), mask)
@@ -469,13 +471,17 @@ checks.exchanged("query", "key")
 checks.exchanged("key", "value")
 
 
-wrong("the mask can wait", "These are the weights without any mask.", mask=None)
+wrong(
+    "the mask can wait",
+    "Your weights are what they would be without any mask. Where does your code use `mask`?",
+    mask=None,
+)
 
 
 wrong(
     "the caller's mask is free to be worked in",
-    """Compare `mask` before and after the call. A method whose name ends in an underscore writes
-    where it reads.""",
+    """Compare `mask` before and after the call. A method whose name ends in an underscore changes
+    the tensor that it is called on.""",
     mask=lambda mask: ~mask.logical_not_(),
 )
 
@@ -483,7 +489,7 @@ wrong(
 @wrong(
     "the caller's query is free to be worked in",
     """Compare `query` before and after the call. Which line of yours writes into it instead of
-    making a tensor of its own?""",
+    making a new tensor?""",
     around=True,
 )
 def query_doubled_in_place(right, query, key, value, mask=None):
@@ -500,16 +506,16 @@ checks.usual(
 
 wrong(
     "the dot products are the scores",
-    """The weights are sharper than they should be. What happens to the dot products before the
-    softmax?""",
+    """The weights are sharper than they should be. What should happen to the dot products before
+    the softmax?""",
     query=lambda query: query * math.sqrt(query.shape[-1]),
 )
 
 
 wrong(
     "returned weights are only to be looked at",
-    """The numbers are right, but somewhere the weights lose their history, and no gradient finds
-    its way back.""",
+    """The numbers are right, but no gradient flows back from the weights that you return. Which
+    step cuts them off from what made them?""",
     returned=torch.detach,
 )
 

@@ -14,14 +14,14 @@ shown, hidden, wrong, right = checks.words
 shown("a word may be attended to, padding may not", sentences([3, 1], 3), weight=2)
 shown("padding may have any id, and 0 may be a word", sentences([3, 2], 4, pad_id=20), weight=2)
 shown("as many sentences as positions", sentences([4, 3, 2, 1], 4))
-shown("padding may stand in front", padding_first([4, 2, 1], 4))
+shown("padding may come in front", padding_first([4, 2, 1], 4))
 shown("the token ids stay as they were", sentences([3, 1], 3), probe=arguments_after)
 hidden("a larger batch", sentences([9, 1, 4, 6, 2], 9), weight=2)
 hidden("another id of padding", sentences([6, 2, 3], 6, pad_id=3), weight=2)
 hidden("padding between words", padding_anywhere)
 hidden("a sentence of nothing but padding", sentences([5, 0, 2], 5))
 hidden("token ids of 32 bits", short_ids)
-hidden("ids that do not lie side by side", sentences([5, 3, 1], 5), probe=returned_for_views)
+hidden("ids that are not contiguous in memory", sentences([5, 3, 1], 5), probe=returned_for_views)
 hidden("a batch of token ids stays as it was", sentences([4, 2, 3], 5), probe=arguments_after)
 
 
@@ -34,7 +34,7 @@ checks.usual(
 
 wrong(
     "padding always has the id 0",
-    """Which id fills up? Look at the second parameter, and at what 0 stands for when padding has
+    """Which id means padding? Look at the second parameter, and at what 0 means when padding has
     another id.""",
     pad_id=0,
 )
@@ -42,7 +42,7 @@ wrong(
 
 @wrong(
     "words have larger ids than padding",
-    "Are all words' ids larger than that of padding? It can be any number.",
+    "Are the ids of all words larger than that of padding? The id of padding can be any number.",
 )
 def above(token_ids, pad_id=0):
     return (token_ids > pad_id)[:, None, None, :]
@@ -50,8 +50,8 @@ def above(token_ids, pad_id=0):
 
 wrong(
     "a mask has the shape of the ids",
-    """This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of their axes
-    does yours have, and where do those that are missing belong?""",
+    """This mask has to meet scores of shape (batch, heads, query_len, key_len). Which of these axes
+    does yours have, and where do the missing ones belong?""",
     then=lambda mask: mask[:, 0, 0],
 )
 
@@ -66,8 +66,8 @@ wrong(
 checks.usual(
     "transposed",
     belief="the queries are masked",
-    hint="""Rows are queries, columns are keys. Which of them must not be padding, for the others'
-    sake?""",
+    hint="""Rows are queries, columns are keys. Padding does harm where others look at it: is that
+    in a row or in a column?""",
 )
 
 
@@ -87,7 +87,7 @@ checks.usual("as numbers")
 
 @wrong(
     "the words of a sentence come first",
-    """Does your mask say how many words there are, or where they are? Padding may stand in front of
+    """Does your mask say how many words there are, or where they are? Padding may come before
     words, too.""",
 )
 def by_length(token_ids, pad_id=0):
@@ -96,16 +96,16 @@ def by_length(token_ids, pad_id=0):
 
 
 wrong(
-    "behind padding there are no words",
-    """What comes behind the first padding in your mask? Padding may stand in front of words,
-    too.""",
+    "after padding there are no words",
+    """What does your mask say about everything after the first padding? Padding may come before
+    words, too.""",
     then=lambda mask: mask.cumprod(dim=-1).bool(),
 )
 
 
 wrong(
     "one sentence speaks for the batch",
-    "Each sentence has padding of its own. What is the first axis of your result?",
+    "Each sentence has padding of its own. How long is the first axis of your result?",
     token_ids=lambda token_ids: token_ids[:1],
 )
 
@@ -114,7 +114,7 @@ checks.usual(
     "changes its argument",
     belief="the caller's ids are free to be worked in",
     hint="""Compare `token_ids` before and after the call. A method whose name ends in an underscore
-    writes where it reads.""",
+    changes the tensor that it is called on.""",
 )
 
 

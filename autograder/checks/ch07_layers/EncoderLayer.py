@@ -92,10 +92,9 @@ def sized(rng, *shape):
 
 @drawn
 def almost_silent(rng, speaking, norm_first, train, dropout, d_model=2):
-    """Make a case in which both parts put out zeros, but for one parameter.
+    """Make a case in which both parts return zeros, except for what one parameter adds.
 
-    Then few numbers are left that dropout can touch, and each way to drop them comes up in 400
-    calls.
+    Then dropout can touch only a few numbers, and each way to drop them comes up in 400 calls.
     """
     made = layer_case(rng, 1, 1, d_model, 1, 2, norm_first=norm_first, dropout=dropout, train=train)
     for weight in draw.weights_named(made, "w_o", "linear_2"):
@@ -160,7 +159,7 @@ shown(
     probe=extremes,
 )
 shown(
-    "and the network's, inside and behind it",
+    "and the network's, inside it and after it",
     almost_silent(NETWORK_SPEAKS, norm_first=True, train=True, dropout=0.5),
     probe=extremes,
 )
@@ -210,7 +209,7 @@ hidden(
     probe=extremes,
 )
 hidden(
-    "dropout in the network and behind it, three features",
+    "dropout in the network and after it, three features",
     almost_silent(NETWORK_SPEAKS, norm_first=True, train=True, dropout=0.5, d_model=3),
     probe=extremes,
 )
@@ -222,13 +221,13 @@ hidden(
 hidden("float32, pre-norm", gentle(torch.float32, True, batch=2))
 hidden("bfloat16 in, bfloat16 out", gentle(torch.bfloat16, True))
 hidden("float16 in, float16 out", gentle(torch.float16, True))
-hidden("numbers that do not lie side by side", layer_case(2, 3), probe=returned_for_views)
+hidden("numbers that are not contiguous in memory", layer_case(2, 3), probe=returned_for_views)
 hidden("x stays as it was, post-norm", layer_case(2, 3), probe=arguments_after)
 
 
 wrong(
     "there is only post-norm",
-    "Your layer does the same whatever norm_first says. Where in forward do you ask for it?",
+    "Your layer does the same, whatever norm_first says. Where in forward do you look at it?",
     pre=post_norm,
 )
 
@@ -236,14 +235,14 @@ wrong(
 wrong(
     "there is only pre-norm",
     """Your layer normalises what goes into each part, and never the sum. What is the default of
-    norm_first?""",
+    norm_first, and which order does it mean?""",
     post=pre_norm,
 )
 
 
 wrong(
     "norm_first is the other one",
-    "Both orders are there, but exchanged. Which of the two normalises before the part?",
+    "Both orders are there, but swapped. Which of the two normalises before the part?",
     post=pre_norm,
     pre=post_norm,
 )
@@ -251,22 +250,22 @@ wrong(
 
 wrong(
     "attention finds the mask by itself",
-    """Without a mask you are right. Follow the argument mask through your forward: where does it
-    end?""",
+    """Without a mask your result is right. Follow the argument mask through your forward: where
+    does it end up?""",
     mask=None,
 )
 
 
 wrong(
     "True in a mask means hidden",
-    "What you show is what should be hidden. What does True mean in a mask of this course?",
+    "Your layer sees what should be hidden. What does True mean in a mask of this course?",
     mask=torch.logical_not,
 )
 
 
 wrong(
     "attention returns one thing",
-    "What does MultiHeadAttention return, and which part of that goes on?",
+    "What does MultiHeadAttention return, and which part of that does the layer go on with?",
     attend=lambda self, x, mask: self.self_attention(x, x, x, mask),
 )
 
@@ -281,24 +280,25 @@ wrong(
 
 wrong(
     "a part replaces what it reads",
-    "What a part says replaces x in your layer. What does a residual connection do with the two?",
+    """In your layer, what a part returns replaces x. What does a residual connection do with the
+    two?""",
     **WITHOUT_RESIDUAL,
 )
 
 
 wrong(
     "only attention needs a residual",
-    """Around attention all is well. Compare your two lines: what does the first one add that the
-    second does not?""",
+    """Around attention all is well. Compare your lines for the two parts: what does the first add
+    that the second does not?""",
     post=(post_norm, WITHOUT_RESIDUAL["post"]),
     pre=(pre_norm, WITHOUT_RESIDUAL["pre"]),
 )
 
 
 wrong(
-    "the residual starts behind the norm",
-    """In your pre-norm x itself is lost: what is added is already normalised. Which tensor goes
-    around the part untouched?""",
+    "the residual starts after the norm",
+    """In your pre-norm x itself is lost, because you add each result to something that is already
+    normalised. Which tensor should go around the part untouched?""",
     pre=pre_norm_without_stream,
 )
 
@@ -322,8 +322,8 @@ wrong(
 
 wrong(
     "attention is all of it",
-    """The weights of the feed-forward network do not matter to your result. How many parts has a
-    layer?""",
+    """The weights of the feed-forward network do not matter to your result. How many parts does a
+    layer have?""",
     order=(1,),
 )
 
@@ -346,7 +346,7 @@ def with_one_norm(self):
 
 wrong(
     "residuals are enough",
-    "Neither norm_1 nor norm_2 matters to your result. Where do they stand in the formulas?",
+    "Neither norm_1 nor norm_2 matters to your result. Where in the formulas are they?",
     post=without_norm,
     pre=without_norm,
 )
@@ -362,7 +362,8 @@ wrong(
 
 wrong(
     "norm_1 belongs to the feed-forward network",
-    "Both norms are used, each with the other's part. In which order does the docstring name them?",
+    """Both norms are used, but each with the other's part. In which order does the docstring name
+    them?""",
     norms=(2, 1),
 )
 
@@ -389,7 +390,7 @@ def over_the_batch(self, x, mask):
 
 wrong(
     "the norm goes around the part",
-    """You normalise what a part says and add x afterwards. What does post-norm normalise: the
+    """You normalise what a part returns and add x afterwards. What does post-norm normalise: the
     part's output, or the sum?""",
     post=lambda self, x, part, norm: x + norm(self.dropout(part(x))),
 )
@@ -397,7 +398,7 @@ wrong(
 
 wrong(
     "normalising twice is safer",
-    "Each of your norms is applied twice. How often does it stand in each formula?",
+    "Each of your norms is applied twice. How often does it appear in each formula?",
     post=norm_at_both_ends,
     pre=norm_at_both_ends,
 )
@@ -405,8 +406,8 @@ wrong(
 
 wrong(
     "only the query is normalised",
-    """In pre-norm your queries are normalised, and your keys and values are not. In self-attention,
-    are these different tensors?""",
+    """In pre-norm your queries are normalised, but your keys and values are not. In self-attention,
+    are these made from different tensors?""",
     attend=lambda self, x, mask: self.self_attention(x, self.start, self.start, mask)[0],
 )
 
@@ -429,22 +430,22 @@ wrong(
 
 wrong(
     "dropout may go on after training",
-    "Your results vary in eval mode too. How does your dropout learn which mode the layer is in?",
+    "Your results vary in eval mode, too. How does your dropout know which mode the layer is in?",
     dropping=AlwaysDropping,
 )
 
 
 wrong(
-    "dropout comes behind the sum",
-    """In train mode parts of the sum are dropped, and so of x itself. Which of the two terms should
-    dropout touch?""",
+    "dropout comes after the sum",
+    """In train mode you drop parts of the sum, and therefore parts of x itself. Which of the two
+    terms should dropout touch?""",
     **DROPPING_THE_SUM,
 )
 
 
 wrong(
     "dropout comes before a part",
-    "In train mode you drop what goes into a part. The statement names what comes out of it.",
+    "In train mode you drop what goes into a part. What does dropout act on in the statement?",
     post=lambda self, x, part, norm: norm(x + part(self.dropout(x))),
     pre=lambda self, x, part, norm: x + part(self.dropout(norm(x))),
 )

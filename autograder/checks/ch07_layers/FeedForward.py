@@ -94,14 +94,17 @@ hidden("a batch in float32", network_case(2, 3, 4, d_ff=6, dtype=torch.float32))
 hidden("float16 in, float16 out", network_case(2, 4, d_ff=6, dtype=torch.float16))
 hidden("a batch in bfloat16", network_case(2, 3, 4, d_ff=6, dtype=torch.bfloat16))
 hidden(
-    "numbers that do not lie side by side", network_case(2, 3, 4, d_ff=5), probe=returned_for_views
+    "numbers that are not contiguous in memory",
+    network_case(2, 3, 4, d_ff=5),
+    probe=returned_for_views,
 )
 hidden("a batch stays as it was", network_case(2, 3, 4, d_ff=6), probe=arguments_after)
 
 
 wrong(
     "two linear layers are enough",
-    "Two linear layers one after the other are one linear layer. What stands between them?",
+    """Two linear layers, one right after the other, are no more than one. What does the formula put
+    between them?""",
     activation=nn.Identity(),
 )
 
@@ -180,7 +183,7 @@ wrong(
 
 wrong(
     "dropout can be forgotten",
-    """In train mode every result of yours is the same. What should happen to the features in
+    """In train mode your result is the same each time. What should happen to the features in
     between?""",
     dropping=nn.Identity,
 )
@@ -188,16 +191,16 @@ wrong(
 
 wrong(
     "dropout comes at the end",
-    """In train mode whole numbers of your result become 0. Which features should be dropped: those
-    at the end, or those in between?""",
+    """In train mode some numbers of your result are exactly 0. Which features should be dropped:
+    those at the end, or those in between?""",
     forward=lambda self, x: self.dropout(self.linear_2(torch.relu(self.linear_1(x)))),
 )
 
 
 wrong(
     "dropout comes in between and at the end",
-    """In train mode you drop twice: in between, which is right, and once more. The layer around the
-    network will see to its output.""",
+    """In train mode you drop twice: in between, which is right, and once more. The network's output
+    is a matter for the layer around it.""",
     forward=lambda self, x: self.dropout(Rules.forward(self, x)),
 )
 
@@ -212,15 +215,15 @@ wrong(
 
 wrong(
     "dropout knows by itself when training is over",
-    "Your results vary in eval mode too. How does your dropout learn which mode the module is in?",
+    "Your results vary in eval mode, too. How does your dropout know which mode the module is in?",
     dropping=AlwaysDropping,
 )
 
 
 @wrong(
     "training means no dropout",
-    """Yours drops in eval mode and not in train mode. What does True mean for the switch that you
-    set?""",
+    """Your dropout works in eval mode and not in train mode. What does True mean for the switch
+    that you set?""",
     rule="dropping",
 )
 class DroppingOnlyInEval(nn.Dropout):
@@ -230,8 +233,8 @@ class DroppingOnlyInEval(nn.Dropout):
 
 @wrong(
     "what stays needs no scale",
-    """You drop some features and leave the others as they are, so that their sum shrinks. By what
-    are those that stay divided?""",
+    """You drop some features and leave the others as they are, so their sum shrinks. By what does
+    dropout divide the features that stay?""",
     rule="dropping",
 )
 class DroppingWithoutScale(nn.Dropout):
@@ -241,8 +244,8 @@ class DroppingWithoutScale(nn.Dropout):
 
 @wrong(
     "the scale belongs to eval mode",
-    """Your eval mode shrinks the features in between. In torch, eval mode does nothing at all; when
-    is the scale applied instead?""",
+    """In eval mode you shrink the features in between. In torch, dropout does nothing at all in
+    eval mode. When does it scale instead?""",
     rule="dropping",
 )
 class ScalingInEval(nn.Dropout):

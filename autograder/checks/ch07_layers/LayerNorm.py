@@ -29,7 +29,7 @@ def off_centre(rng, *shape):
 
 
 def wide(rng, *shape):
-    """Draw such rows, but so wide that eps does not show: what becomes of it is asked apart."""
+    """Draw such rows, but so wide that eps does not show; other cases ask what it does."""
     return 200 * off_centre(rng, *shape)
 
 
@@ -185,8 +185,8 @@ wrong(
 
 wrong(
     "eps is a smallest standard deviation",
-    """Your eps acts only when the spread is smaller than it. In the formula it is always there:
-    added to what?""",
+    """Your eps acts only where the spread is smaller than eps. In the formula it is always there.
+    What is it added to?""",
     divisor=lambda self, variance: variance.sqrt().clamp(min=self.eps),
 )
 
@@ -201,14 +201,15 @@ wrong(
 
 wrong(
     "eps is a standard deviation",
-    "Your eps acts as its square does. It is added to a variance; is it one already?",
+    """Your eps acts like its square. In the formula it is added to a variance: is it squared
+    before?""",
     eps=lambda eps: eps**2,
 )
 
 
 wrong(
     "eps is always 0.00001",
-    """With the usual eps you are right. Does the number that the caller asked for reach your
+    """With the usual eps your result is right. Does the eps that the caller asked for reach your
     formula?""",
     eps=1e-5,
 )
@@ -216,8 +217,8 @@ wrong(
 
 wrong(
     "the usual eps is much smaller",
-    """You are right as long as the caller names an eps. Compare your default with the one in the
-    first line of the stub.""",
+    """Your result is right as long as the caller names an eps. Compare your default with that in
+    the stub's `__init__`.""",
     __init__=lambda self, d_model, eps=1e-12: reference.LayerNorm.__init__(self, d_model, eps),
 )
 
@@ -231,32 +232,32 @@ wrong(
 
 wrong(
     "the statistics are those of the batch",
-    """Your mean runs over the first axis, as in batch norm. Along which axis do the features of one
-    position lie?""",
+    """Your mean runs over the first axis, as in batch norm. Along which axis are the features of
+    one position?""",
     statistics=partialmethod(Rules.statistics, axis=0),
 )
 
 
 wrong(
     "the statistics run over the positions",
-    """Your mean runs over the positions, feature by feature. Along which axis do the features of
-    one position lie?""",
+    """Your mean runs over the positions, feature by feature. Along which axis are the features of
+    one position?""",
     statistics=statistics_over(-2),
 )
 
 
 wrong(
     "one mean and one variance serve the whole tensor",
-    """You have one mean for all. Each position should be normalised by itself, whatever its
-    neighbours hold.""",
+    """You have one mean for the whole tensor. Each position should be normalised by itself,
+    whatever its neighbours hold.""",
     statistics=partialmethod(Rules.statistics, axis=None),
 )
 
 
 wrong(
     "the mean lines up by itself",
-    """A mean that drops its axis is then lined up with the features, not with the positions. How
-    can it keep that axis?""",
+    """Your mean has dropped its axis, so broadcasting lines it up with the features, not with the
+    positions. How can it keep that axis?""",
     statistics=partialmethod(Rules.statistics, keepdim=False),
 )
 
@@ -278,8 +279,8 @@ wrong(
 
 wrong(
     "one divides by the variance",
-    """Multiply every x by 10: your result becomes a tenth, and a norm should not notice. Variance
-    or its root?""",
+    """Multiply every x by 10, and your result shrinks to a tenth, where a norm should not change.
+    Do you divide by the variance, or by its root?""",
     divisor=lambda self, variance: variance + self.eps,
 )
 
@@ -309,7 +310,7 @@ wrong(
 
 wrong(
     "only the gain is used",
-    "Your result does not depend on the bias. Where does it stand in the formula?",
+    "Your result does not depend on the bias. Where in the formula is it?",
     affine=lambda self, normalised: normalised * self.weight,
 )
 
@@ -344,14 +345,14 @@ wrong(
 
 wrong(
     "a gain starts at zero",
-    "A new norm of yours gives zeros for any x. Which gain leaves numbers as they are?",
+    "Your new norm returns zeros for every x. Which gain leaves numbers as they are?",
     made=lambda self: self.weight.data.zero_(),
 )
 
 
 wrong(
     "mean and variance do not depend on x",
-    """The values are right and the gradients are not. Mean and variance depend on x as well: is
+    """The values are right, but the gradients are not. Mean and variance depend on x as well: is
     that path cut somewhere?""",
     statistics=lambda self, x: Rules.statistics(self, x.detach()),
 )
@@ -367,15 +368,15 @@ wrong(
 
 checks.usual(
     "in float32",
-    hint="""Somewhere the dtype of x is lost. What should the result have, if x is a bfloat16 or a
-    float64?""",
+    hint="""Somewhere the dtype of x is lost. Which dtype should the result have if x is a bfloat16
+    or a float64?""",
 )
 
 
 wrong(
     "single precision is enough on the way",
-    """A float64 came in, and your result has only about seven correct digits. In which dtype were
-    the statistics computed?""",
+    """A float64 came in, but your result has only about seven correct digits. In which dtype did
+    you compute the statistics?""",
     then=lambda result: result.float().to(result.dtype),
 )
 

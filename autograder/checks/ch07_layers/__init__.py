@@ -1,9 +1,10 @@
 """Checks of `ch07_layers`.
 
-The contract leaves open, and so nothing here asks: how a LayerNorm computes its variance where the
+Nothing here asks what the contract leaves open: how a LayerNorm computes its variance where the
 mean is so large that float32 runs out of digits, which extra attributes a module has, and how often
-dropout draws. Where dropout acts is asked with weights that let only a few numbers through: then
-the smallest and the largest result of 400 calls are certain, though no single round is.
+dropout draws. The cases that ask where dropout acts use weights that let only a few numbers
+through, because then the smallest and the largest result of 400 calls are certain, though no single
+call is.
 """
 
 import torch
@@ -64,8 +65,8 @@ class Dropping:
 
 
 class InSteps(Dropping):
-    """A layer of which rules say which parts come in which order, each with which norm, and how a
-    part's result is added: one rule, or one for each part.
+    """A layer whose rules say in which order the parts come, which norm each has, and how each
+    result is added: one rule for all parts, or one for each.
     """
 
     norms = None  # as in `order`
