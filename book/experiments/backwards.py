@@ -28,7 +28,7 @@ from solutions.ch07_layers import LayerNorm
 LETTERS, WORD_LEN = 6, 5
 BATCH, RATE, WARMUP = 16, 3e-3, 150
 THREE = ("Glorot", "PyTorch", "N(0, 0.02)")  # of the names in `deep_stacks.INITIALISATIONS`
-EVERY = 50  # steps of which one mean is kept
+EVERY = 50  # one mean loss is kept for so many steps
 
 
 class Reverser(nn.Module):
@@ -66,7 +66,7 @@ def train(models, seeds, steps, warmup=1, rate=RATE):
 
     Args:
         models: list of Reverser with equal depths and norms.
-        seeds: of the words that each model reads, one for each.
+        seeds: of the words that the models read, one seed per model.
         warmup: the number of steps in which the learning rate rises to `rate`, in equal parts.
 
     Returns:
@@ -141,7 +141,7 @@ def measure(steps, seeds, depths, initialisations=THREE):
     """Train in post-norm without and with warm-up, and in pre-norm, at each depth.
 
     Returns:
-        list of dicts, one a run, as described above.
+        list of dicts, one per run, as described above.
     """
     runs = []
     for depth, (norm, warmup) in product(depths, (("post", 1), ("pre", 1), ("post", WARMUP))):
@@ -155,7 +155,7 @@ def measure_slow(steps, seeds, rate, initialisations):
     """Train twelve layers in post-norm, without a warm-up, at a lower rate.
 
     Returns:
-        list of dicts, one a run, as described above.
+        list of dicts, one per run, as described above.
     """
     runs = run("post", 12, initialisations, 1, seeds, steps, rate)
     return [kept(each) for each in runs]
@@ -194,8 +194,8 @@ def losses_table(runs, budgets=(250, 500, 1000, 2000)):
 
 
 def loss_of_letters_without_places():
-    """Return the best mean loss of one who knows which letters a word has, and how often, but not
-    where they are.
+    """Return the best mean loss of a model that knows which letters a word has, and how often, but
+    not where they are.
     """
     total = 0.0
     for counts, ways in letter_counts(WORD_LEN, LETTERS):
@@ -205,7 +205,7 @@ def loss_of_letters_without_places():
 
 
 def letter_counts(length, letters):
-    """Yield how often each letter may be in a word, and how many words there are like that."""
+    """Yield how often each letter may be in a word, and how many such words there are."""
     if letters == 1:
         yield (length,), 1
         return

@@ -1,4 +1,4 @@
-"""The stacks of chapter 7: encoder layers of which a part can be taken away, and what arrives at
+"""The stacks of chapter 7: encoder layers from which parts can be left out, and what arrives at
 each of them.
 
 The matrices are drawn by Glorot's rule, as the theory of deep stacks assumes, as PyTorch draws them
@@ -49,7 +49,7 @@ class PartialLayer(EncoderLayer):
         self.norm, self.residual = norm, residual
 
     def forward(self, x):
-        """Pass x: (batch, seq_len, d_model) through the parts that there are."""
+        """Pass x: (batch, seq_len, d_model) through the parts that the layer has."""
 
         def attend(x):
             return self.self_attention(x, x, x)[0]
@@ -138,7 +138,7 @@ def measure(seeds, depths, initialisations):
 
     Returns:
         list of dicts with `kind` (a name in KINDS), `initialisation`, `depth`, `seed`, and what
-        `at_the_start` returns, with three digits a number.
+        `at_the_start` returns, each number with three digits.
     """
     runs = []
     for initialisation, kind, depth, seed in product(initialisations, KINDS, depths, seeds):

@@ -7,8 +7,8 @@ has a floor. `train` fits the course's own Transformer to such pairs, or one of 
 cheat: `OpenTransformer` has no causal mask, `LateTransformer` applies it after the softmax.
 
 A recorded run is a dict with `mask` ("before the softmax", "after it", "none"), `steps` and `seed`;
-`loss` on held-out sentences; `cut`, the same loss where the decoder reads no word that comes after;
-`right`, how many of 100 translations say the right thing, and `empty`, how many say nothing.
+`loss` on held-out sentences; `cut`, the same loss where all later words are cut off; `right`, how
+many of 100 translations say the right thing, and `empty`, how many say nothing.
 """
 
 import itertools
@@ -51,7 +51,7 @@ VERBS = {
 }
 ARTICLES = {"the": {"m": "il", "f": "la"}, "a": {"m": "un", "f": "una"}}
 CHOICES = {word for table in (ADJECTIVES, VERBS) for word, stems in table.items() if len(stems) > 1}
-# an adjective or a verb -> the one that stands for all that mean the same
+# an adjective or a verb -> the first of those that mean the same
 SAME = {
     stem + end: stems[0] + end for stems in ADJECTIVES.values() for stem in stems for end in "oa"
 }
@@ -88,7 +88,7 @@ class LateTransformer(Transformer):
     def __init__(self, *sizes, **named):
         super().__init__(*sizes, **named)
         for layer in self.decoder:
-            layer.self_attention.__class__ = LateMask  # the same parameters, used late
+            layer.self_attention.__class__ = LateMask  # the same parameters, but a late mask
 
 
 MASKS = {"before the softmax": Transformer, "after it": LateTransformer, "none": OpenTransformer}
@@ -170,7 +170,7 @@ def train(model_class, steps=300, seed=0):
     model = model_class(len(ENGLISH), len(ITALIAN), **SIZES)
     with torch.no_grad():
         for embedding in (model.src_embedding, model.tgt_embedding):
-            # As long as the positions that are added.
+            # About as long as the positions that are added.
             embedding.weight.mul_(SIZES["d_model"] ** -0.5)
     optimizer = torch.optim.Adam(model.parameters())
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=steps)
@@ -209,8 +209,8 @@ def cut_loss(model):
 
 
 def loss_floor(pairs=HELD_OUT):
-    """Return the mean loss of a model that knows everything but the translator's free choices: log
-    2 for each of them.
+    """Return the mean loss of a model that knows everything except which of two equal words the
+    translator chose: log 2 for each such choice.
     """
     choices = sum(word in CHOICES for english, _ in pairs for word in english.split())
     words = sum(len(italian.split()) + 1 for _, italian in pairs)  # and <eos>
@@ -225,7 +225,7 @@ def translate(model, pairs=HELD_OUT):
 
 
 def count_right(translations, pairs=HELD_OUT):
-    """Count the translations that say the same as the given one; any choice between equals is
+    """Count the translations that say the same as the given one; either of two equal words is
     right.
     """
     return sum(
@@ -281,8 +281,8 @@ def recorded(runs, mask, steps, what):
 
 
 def masks_table(runs):
-    """Return the table of the recorded runs: mean, and range over the seeds. Of the masks that are
-    right from the start, or wrong from the start, it has the first and the last budget.
+    """Return the table of the recorded runs: mean, and range over the seeds. It has all budgets of
+    the late mask, and the first and the last of the others, which start out right or wrong.
     """
     budgets = sorted({run["steps"] for run in runs})
     rows = []

@@ -8,20 +8,20 @@ from book.figures.style import BLUE, GREY, MASKED, ORANGE, SEQUENTIAL
 
 
 def masked_scores(scores, allowed, weights, labels):
-    """Show a mask at work: scores with what is forbidden struck out above, the weights that are
-    left below.
+    """Show a mask at work: above, the scores with what is forbidden struck out; below, the weights
+    that are left.
 
     Args:
         scores, weights: (seq_len, seq_len) non-negative.
         allowed: (seq_len, seq_len) bool, True where the query may attend.
-        labels: the tokens, for queries and keys alike.
+        labels: the tokens, of the queries and of the keys.
 
     Returns:
         the matplotlib figure.
     """
     figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.6), sharex=True)
     for ax, matrix, decimals, forbidden in ((axes[0], scores, 0, "−∞"), (axes[1], weights, 2, "0")):
-        seen = np.where(allowed, matrix, np.nan)  # imshow leaves these cells to the ground
+        seen = np.where(allowed, matrix, np.nan)  # imshow leaves these cells empty
         heatmap(np.where(allowed, matrix, 0), labels, labels, decimals=None, ax=ax)
         ax.images[0].set_data(seen)
         ax.set_facecolor((MASKED, 0.18))
@@ -96,8 +96,8 @@ def mask_tables(masks, words, titles):
 
 
 def weights_in_a_row(tables, labels, titles):
-    """Show tables of weights under each other's titles, on one colour scale, with the sum of each
-    row beside it.
+    """Show tables of weights, one below the other, on one colour scale, with the sum of each row
+    beside it.
 
     Args:
         tables: (tables, query_len, key_len) weights.
@@ -118,8 +118,8 @@ def weights_in_a_row(tables, labels, titles):
 
 
 def influence_pair(shares, inputs, outputs, titles):
-    """Show which inputs move which predictions, for two models, one above the other; what comes
-    from the future is framed.
+    """Show which inputs move which predictions, for two models, one above the other; the input that
+    is the word to be predicted is framed.
 
     Args:
         shares: (2, tgt_len, tgt_len), rows summing to 1.

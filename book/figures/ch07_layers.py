@@ -5,7 +5,7 @@ import numpy as np
 
 from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
-STARTS = {"Glorot": ORANGE, "PyTorch": BLUE, "N(0, 0.02)": GREEN}  # by initialisation
+STARTS = {"Glorot": ORANGE, "PyTorch": BLUE, "N(0, 0.02)": GREEN}  # of each initialisation
 
 
 def normalising_steps(rows, titles):
@@ -119,8 +119,8 @@ def _layer_arrow(ax, start, end, colour="black"):
 
 
 def by_depth(depths, gradients, likeness):
-    """Draw what a new stack of each depth does to gradients and to the difference between
-    positions; bands reach over all seeds.
+    """Draw how large the gradient is, and how alike the positions are, in new stacks of each depth;
+    bands reach over all seeds.
 
     Args:
         depths: (depths,) numbers of layers.
@@ -182,7 +182,7 @@ def layer_by_layer(added, likeness):
 
 
 def losses_of_deep_stacks(panels, levels, seen):
-    """Draw training losses below each other, one thin line a run, coloured by the initialisation.
+    """Draw training losses below each other, one thin line per run, coloured by its initialisation.
 
     Args:
         panels: dict from a title to a dict from an initialisation to (steps, losses): (points,) and

@@ -1,5 +1,5 @@
-// Paint a mask: a table of permissions, the weights that come of it, and which input can then move
-// which output.
+// Paint a mask: a table of permissions, the weights that follow from it, and which input can then
+// move which output.
 (() => {
   const { html, checkbox, chips, walked, sum, softmax, listed, italian, said, mount } =
     globalThis.explorerKit;
@@ -91,7 +91,7 @@
     if (ahead.length) {
       const [output, input] = ahead[0].map((place) => quoted(words[place]));
       sentences.push(said`A leak, if this is a decoder: ${input} moves the output of ${output},
-        before which it must not be known. Pairs like this: ${ahead.length}.`);
+        although it comes later. Number of such pairs: ${ahead.length}.`);
     } else sentences.push(["No output is moved by a later word."]);
     const pad = words.findIndex(padding);
     if (pad >= 0) {
