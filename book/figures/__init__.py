@@ -12,10 +12,12 @@ from book.figures.ch01_embeddings import (
     dot_product_pair,
     scatter_add,
     seed_spread,
+    sentence_to_rows,
     similarity_pair,
 )
 from book.figures.ch02_positional_encoding import (
     clock_hands,
+    order_lost_and_kept,
     position_heatmap,
     signed_matrix,
     similarity_by_offset,
