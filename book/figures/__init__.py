@@ -1,8 +1,8 @@
-"""Every plot of the book, in one style: one module a chapter, and here what pages call.
+"""Every plot and picture of the book: one module a chapter, and here what pages call.
 
-Vector graphics; tokens as tick labels; "query position" down and "key position" across; sequential
-colours from zero. Each function takes plain arrays, returns the figure and computes nothing that a
-reader should see computed.
+Plots are vector graphics: tokens as tick labels; "query position" down and "key position" across;
+sequential colours from zero. Pictures of how data flows are in `flow`. Each function takes plain
+arrays, returns the figure or Picture and computes nothing that a reader should see computed.
 """
 
 # ruff: noqa: F401  # imported for the pages
@@ -10,14 +10,10 @@ reader should see computed.
 from book.figures.ch01_embeddings import (
     coverage_curve,
     dot_product_pair,
-    scatter_add,
     seed_spread,
-    sentence_to_rows,
     similarity_pair,
 )
 from book.figures.ch02_positional_encoding import (
-    clock_hands,
-    order_lost_and_kept,
     position_heatmap,
     signed_matrix,
     similarity_by_offset,
@@ -27,9 +23,6 @@ from book.figures.ch03_bottleneck import (
     copy_budgets,
     forgetting,
     gradient_reach,
-    look_back_by_hand,
-    looking_back_machine,
-    one_vector_machine,
     who_waits,
 )
 from book.figures.ch04_attention import (
@@ -41,7 +34,6 @@ from book.figures.ch04_attention import (
     softmax_slope,
 )
 from book.figures.ch05_multi_head import (
-    dealt_features,
     head_maps,
     jobs_of_heads,
     overlap_before_and_after,
@@ -59,10 +51,9 @@ from book.figures.ch07_layers import (
     layer_by_layer,
     losses_of_deep_stacks,
     normalising_steps,
-    two_norm_orders,
     who_shares_a_mean,
 )
-from book.figures.ch08_encoder_decoder import heads_at_a_step, next_words, transformer_diagram
+from book.figures.ch08_encoder_decoder import heads_at_a_step, next_words
 from book.figures.ch09_training import (
     beam_tree,
     greedy_and_beam,
@@ -103,5 +94,17 @@ from book.figures.ch13_family import (
     on_straight_lines,
     turning_pairs,
 )
+from book.figures.flow.ch01_embeddings import scatter_add, sentence_to_rows
+from book.figures.flow.ch02_positional_encoding import clock_hands, order_lost_and_kept
+from book.figures.flow.ch03_bottleneck import (
+    look_back_by_hand,
+    looking_back_machine,
+    one_vector_machine,
+)
+from book.figures.flow.ch04_attention import attention_by_hand, one_row_two_vectors
+from book.figures.flow.ch05_multi_head import dealt_features, one_head_or_two, split_attend_join
+from book.figures.flow.ch06_masking import padding_mixed_in, who_may_look
+from book.figures.flow.ch07_layers import residual_stream, two_norm_orders, what_is_added
+from book.figures.flow.ch08_encoder_decoder import generation_loop, transformer_diagram
 from book.figures.maps import attention_map, heatmap, open_graph
 from book.figures.style import use_house_style

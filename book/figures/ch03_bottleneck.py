@@ -1,15 +1,12 @@
 """The figures of chapter 3: one vector against attention."""
 
-import itertools
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from book.figures.style import BLUE, DECODER, ENCODER, GREY, KEY, ORANGE, QUERY
+from book.figures.style import BLUE, ENCODER, GREY, ORANGE
 
 KINDS = {"one vector": ORANGE, "attention": BLUE}
-FAINT = "#B8B8B8"
 
 
 def _box(ax, place, text, colour=GREY, filled=False, size=9):
@@ -19,7 +16,7 @@ def _box(ax, place, text, colour=GREY, filled=False, size=9):
         text,
         ha="center",
         va="center",
-        color="white" if filled else "black" if colour != FAINT else GREY,
+        color="white" if filled else "black",
         bbox=face | {"lw": 1.4},
         fontsize=size,
     )
@@ -29,144 +26,6 @@ def _arrow(ax, start, end, colour=GREY, width=1.3, curve=0.0, gaps=(11, 11)):
     look = {"arrowstyle": "-|>", "color": colour, "lw": width, "mutation_scale": 9}
     bend = {"connectionstyle": f"arc3,rad={curve}", "shrinkA": gaps[0], "shrinkB": gaps[1]}
     ax.annotate("", end, start, arrowprops=look | bend)
-
-
-def _label(ax, place, text, colour=GREY, **how):
-    ax.text(*place, text, color=colour, fontsize=8.5, **{"ha": "center", "va": "center"} | how)
-
-
-def _chain(ax, names, xs, y, colour, filled=False):
-    for left, right in itertools.pairwise(xs):
-        _arrow(ax, (left, y), (right, y))
-    for name, x in zip(names, xs, strict=True):
-        _box(ax, (x, y), name, colour, filled)
-
-
-def one_vector_machine(read, written, d_model, d_hidden):
-    """Draw an encoder that hands its last state to a decoder, with shapes at the arrows.
-
-    Args:
-        read, written: the words of the source and of the target.
-        d_model, d_hidden: numbers in the vector of a word, and in a state.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(4.4, 2.8))
-    xs = np.arange(len(read)) * 0.95
-    waist, first = xs[-1] + 1.35, xs[-1] + 2.5
-    for x, word in zip(xs, read, strict=True):
-        _arrow(ax, (x, 0), (x, 1))
-        _label(ax, (x, 0), word, "black")
-    names = [f"$h_{place + 1}$" for place in range(len(read))]
-    _chain(ax, names, xs, 1, ENCODER)
-    left, right, high = xs[-1] + 0.32, waist - 0.3, 0.62
-    for side in (-1, 1):  # the funnel
-        ax.plot([left, right], [1 + side * high, 1 + side * 0.24], color=ORANGE, linewidth=2)
-    _arrow(ax, (xs[-1], 1), (waist, 1), ORANGE)
-    _arrow(ax, (waist, 1), (first, 1), ORANGE)
-    _box(ax, (waist, 1), names[-1], ORANGE, filled=True)
-    _label(ax, (waist, 0.28), f"({d_hidden},)\nwhatever\nthe length", ORANGE)
-    ys = first + 0.95 * np.arange(len(written))
-    for x, word in zip(ys, written, strict=True):
-        _arrow(ax, (x, 1), (x, 2))
-        _label(ax, (x, 2), word, "black")
-    _chain(ax, [f"$s_{place + 1}$" for place in range(len(written))], ys, 1, DECODER)
-    _label(ax, (xs.mean(), 0.5), f"({len(read)}, {d_model})", bbox=_ground())
-    _label(ax, (xs.mean(), 1.5), f"({len(read)}, {d_hidden}), of which one is kept")
-    _label(ax, (xs.mean(), 2.0), "encoder", ENCODER)
-    _label(ax, (ys.mean(), 0.5), "decoder", DECODER)
-    ax.set(xlim=(-0.45, ys[-1] + 0.45), ylim=(-0.2, 2.2))
-    ax.axis("off")
-    return figure
-
-
-def _ground():
-    return {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-
-
-def looking_back_machine(read, written, weights, d_hidden):
-    """Draw a decoder that looks back, at one of its steps: its query meets every key, and the
-    weighted average of the keys helps to choose the word.
-
-    Args:
-        read, written: the words of the source and of the target.
-        weights: (words read,) of the step that is drawn, the first one.
-        d_hidden: numbers in a state.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(4.4, 3.7))
-    xs = np.arange(len(read)) * 0.95
-    ys = xs[-1] + 1.75 + 0.95 * np.arange(len(written))
-    for x, word in zip(xs, read, strict=True):
-        _arrow(ax, (x, 0), (x, 1))
-        _label(ax, (x, 0), word, "black")
-    context = (xs.mean(), 3.25)
-    for place, (x, weight) in enumerate(zip(xs, weights, strict=True)):
-        _arrow(ax, (x, 1), (x, 2.1), KEY)
-        _arrow(ax, (x, 2.1), context, KEY, width=0.6 + 4 * weight)
-        _box(ax, (x, 2.1), f"$w_{place + 1}$", GREY, size=8.5)
-    _chain(ax, [f"$h_{place + 1}$" for place in range(len(read))], xs, 1, ENCODER, filled=True)
-    _arrow(ax, (xs[-1], 1), (ys[0], 1))
-    ax.plot([ys[0], ys[0]], [1.25, 2.1], color=QUERY, linewidth=1.6)
-    _arrow(ax, (ys[0], 2.1), (xs[-1], 2.1), QUERY, width=1.6, gaps=(0, 13))
-    _label(ax, (ys[0] + 0.12, 1.75), f"query ({d_hidden},)", QUERY, ha="left")
-    _label(ax, (xs[0] - 0.12, 1.55), f"keys\n({len(read)}, {d_hidden})", KEY, ha="right")
-    _label(ax, (xs[0] - 0.3, 2.1), f"weights\n({len(read)},)", ha="right")
-    _arrow(ax, context, (ys[0], 3.25), KEY, gaps=(24, 12))
-    _box(ax, context, "context", KEY)
-    _label(ax, ((context[0] + ys[0]) / 2 + 0.35, 3.45), f"({d_hidden},)", KEY)
-    _arrow(ax, (ys[0], 2.1), (ys[0], 3.25), gaps=(0, 11))
-    _label(ax, (ys[0], 3.25), written[0], "black")
-    names = [f"$s_{place + 1}$" for place in range(len(written))]
-    _chain(ax, names, ys, 1, FAINT)
-    _box(ax, (ys[0], 1), names[0], DECODER)
-    for x, word in zip(ys[1:], written[1:], strict=True):
-        _label(ax, (x, 3.25), word, FAINT)
-    ax.set(xlim=(-1.25, ys[-1] + 0.45), ylim=(-0.2, 3.55))
-    ax.axis("off")
-    return figure
-
-
-def look_back_by_hand(words, keys, sums, scores, weights, context):
-    """Draw additive attention for one query as a flow from left to right, one row for each key.
-
-    Args:
-        words: the words of the keys.
-        keys, sums: (key_len, 2) the keys, and the keys with the query added.
-        scores, weights: (key_len,).
-        context: (2,).
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(4.4, 2.9))
-    columns = (0, 1.25, 2.55, 3.8)
-    heads = ("key", "+ query", r"$\tanh$, then $\cdot\, v$", "softmax")
-    for x, head, colour in zip(columns, heads, (KEY, QUERY, GREY, GREY), strict=True):
-        _label(ax, (x, 0.75), head, colour)
-    end = (5.2, -(len(words) - 1) / 2)
-    for row, word in enumerate(words):
-        y = -row
-        _label(ax, (-0.6, y), word, "black", ha="right")
-        shown = [_pair(keys[row]), _pair(sums[row]), f"{scores[row]:.3f}", f"{weights[row]:.3f}"]
-        for left, right in itertools.pairwise(columns):
-            _arrow(ax, (left, y), (right, y), gaps=(20, 20))
-        _arrow(ax, (columns[-1], y), end, KEY, width=0.6 + 4 * weights[row], gaps=(20, 26))
-        for x, text, colour in zip(columns, shown, (KEY, QUERY, GREY, GREY), strict=True):
-            _box(ax, (x, y), text, colour, size=8.5)
-    _box(ax, end, _pair(context, 2), KEY, size=8.5)
-    _label(ax, (end[0], end[1] - 0.55), "context", KEY)
-    _label(ax, (end[0], 0.75), r"$\times$ keys", KEY)
-    ax.set(xlim=(-1.45, 5.85), ylim=(-len(words) + 0.55, 1.0))
-    ax.axis("off")
-    return figure
-
-
-def _pair(numbers, decimals=0):
-    return "(" + ", ".join(f"{each:.{decimals}f}" for each in numbers).replace("-", "−") + ")"
 
 
 def who_waits(groups):

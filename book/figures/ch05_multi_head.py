@@ -3,46 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SEQUENTIAL
-
-
-def dealt_features(words, num_heads):
-    """Draw which head gets which feature of each word: blocks of every word's features, or what a
-    view cuts out of memory.
-
-    Args:
-        words: one a position; each has two features for every head.
-        num_heads: how many heads, at most four.
-
-    Returns:
-        the matplotlib figure.
-    """
-    colours = (BLUE, ORANGE, GREEN, PURPLE)
-    d_model = 2 * num_heads
-    figure, axes = plt.subplots(1, 2, figsize=(4.8, 0.75 + 0.42 * len(words)), sharey=True)
-    total = len(words) * d_model
-    by_view = np.arange(total).reshape(len(words), d_model) // (total // num_heads)
-    by_block = np.tile(np.arange(d_model) // (d_model // num_heads), (len(words), 1))
-    for ax, heads, title in zip(
-        axes, (by_block, by_view), ("cut, then transposed", "view alone"), strict=True
-    ):
-        for (row, column), head in np.ndenumerate(heads):
-            ax.add_patch(plt.Rectangle((column, row), 0.92, 0.86, color=colours[head], linewidth=0))
-            ax.text(
-                column + 0.46,
-                row + 0.43,
-                str(head),
-                color="white",
-                ha="center",
-                va="center",
-                fontsize=9,
-            )
-        ax.set(xlim=(-0.1, d_model + 0.1), ylim=(len(words), -0.1), title=title, xlabel="feature")
-        ax.set_xticks(np.arange(d_model) + 0.46, range(d_model))
-        ax.set_yticks(np.arange(len(words)) + 0.43, words)
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-    return figure
+from book.figures.style import BLUE, GREY, SEQUENTIAL
 
 
 def right_by_heads(shares, questions):

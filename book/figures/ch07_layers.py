@@ -67,57 +67,6 @@ def who_shares_a_mean(groups, titles, row_labels):
     return figure
 
 
-def two_norm_orders():
-    """Draw an encoder layer in post-norm and in pre-norm: what x passes on its way up, and what
-    goes around it.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, axes = plt.subplots(1, 2, figsize=(4.8, 5.2))
-    attention, network = ("self-attention", BLUE), ("feed-forward", GREEN)
-    for ax, title, columns in (
-        (axes[0], "post-norm", [[attention, "+", "norm_1"], [network, "+", "norm_2"]]),
-        (axes[1], "pre-norm", [["norm_1", attention, "+"], ["norm_2", network, "+"]]),
-    ):
-        height = 0.0
-        ax.text(0, height, "$x$", ha="center", va="center")
-        for parts in columns:
-            fork = height + 0.55
-            for part in parts:
-                height += 1.1
-                _layer_arrow(ax, (0, height - 0.8), (0, height - 0.3))
-                if part == "+":
-                    ax.plot([0, 1.35, 1.35], [fork, fork, height], color=ORANGE, linewidth=2)
-                    _layer_arrow(ax, (1.35, height), (0.22, height), ORANGE)
-                    ax.text(
-                        0,
-                        height,
-                        "+",
-                        ha="center",
-                        va="center",
-                        bbox=_layer_box(ORANGE, "circle,pad=0.15"),
-                    )
-                elif isinstance(part, tuple):
-                    ax.text(0, height, part[0], ha="center", va="center", bbox=_layer_box(part[1]))
-                else:
-                    ax.text(0, height, part, ha="center", va="center", bbox=_layer_box(GREY))
-        _layer_arrow(ax, (0, height + 0.3), (0, height + 0.9))
-        ax.set(xlim=(-1.3, 1.6), ylim=(-0.4, height + 1.0))
-        ax.set_title(title, loc="center")
-        ax.axis("off")
-    return figure
-
-
-def _layer_box(colour, style="round,pad=0.35"):
-    return {"boxstyle": style, "facecolor": "white", "edgecolor": colour, "linewidth": 1.5}
-
-
-def _layer_arrow(ax, start, end, colour="black"):
-    arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.5, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", end, start, arrowprops=arrow)
-
-
 def by_depth(depths, gradients, likeness):
     """Draw how large the gradient is, and how alike the positions are, in new stacks of each depth;
     bands reach over all seeds.

@@ -7,6 +7,7 @@ y down.
 """
 
 import html
+import itertools
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 SIZE, SMALL = 14, 12  # of words, in pixels
 LETTER = 0.56  # mean width of a letter, as a share of its size; rather too wide
 LINE = 1.25  # from one line of words to the next, as a share of their size
-WIDEST, WIDEST_ON_PHONE = 690, 340
+WIDEST, WIDEST_ON_PHONE = 690, 342  # of a drawing; each then has words of 11 pixels or more
 MARGIN = 4
 HEAD = 7  # length of an arrow's head
 ROUND = 6  # radius of a box's corners
@@ -154,7 +155,9 @@ class Drawing:
             for across, text in enumerate(row):
                 place = Place(corner[0] + across * cell[0], corner[1] + down * cell[1], *cell)
                 kind = role if isinstance(role, str) else role[down][across]
-                tint = "" if shares is None else f'style="--share:{float(shares[down][across]):.3g}"'
+                tint = (
+                    "" if shares is None else f'style="--share:{float(shares[down][across]):.3g}"'
+                )
                 self._rectangle(place, f"cell {kind}", tint)
                 if str(text):
                     self.words(place.centre, str(text), size=size)
@@ -278,9 +281,9 @@ def _pair(point):
 
 def _middle(points):
     """Return the point halfway along a line through points."""
-    lengths = [math.dist(*pair) for pair in zip(points, points[1:], strict=False)]
+    lengths = [math.dist(*pair) for pair in itertools.pairwise(points)]
     rest = sum(lengths) / 2
-    for start, end, length in zip(points, points[1:], lengths, strict=False):
+    for (start, end), length in zip(itertools.pairwise(points), lengths, strict=True):
         if rest <= length:
             share = rest / length if length else 0
             return tuple(a + share * (b - a) for a, b in zip(start, end, strict=True))

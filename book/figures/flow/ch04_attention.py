@@ -1,0 +1,176 @@
+"""Chapter 4: attention by hand, one arrow a product, and one word in two sentences."""
+
+from book.figures.flow.hand import SMALL, Drawing, Picture
+
+
+def attention_by_hand(words, query, key, value, scores, weights, output, of):
+    """Draw attention for one query from top to bottom: scores, softmax, weighted sum.
+
+    Args:
+        words: the words of the keys, from left to right.
+        query: (d_k,) the one that asks.
+        key: (key_len, d_k).
+        value: (key_len, d_v).
+        scores, weights: (key_len,), of this query.
+        output: (d_v,).
+        of: the word whose query it is.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, apart = Drawing(), 108 if phone else 196
+        cell, size = ((25, 24), SMALL) if phone else ((34, 26), 14)
+        middle = apart * (len(words) - 1) / 2
+
+        def row(centre, y, numbers, role, decimals=0, wide=0, share=0.5):
+            wide = wide or cell[0]
+            corner = (centre - wide * len(numbers) / 2, y)
+            shown = [
+                [f"{number:.{decimals}f}".replace("-", "\N{MINUS SIGN}") for number in numbers]
+            ]
+            shares = [[share] * len(numbers)]
+            return sheet.cells(corner, shown, role, cell=(wide, cell[1]), size=size, shares=shares)
+
+        centres = [apart * place for place in range(len(words))]
+        with sheet.step(1):
+            asks = row(middle, 0, query, "query", share=0.8)
+            sheet.words((middle, -14), f"the query of “{of}”", "query", bold=True)
+            keys = [row(x, 88, each, "key") for x, each in zip(centres, key, strict=True)]
+            for word, box, score in zip(words, keys, scores, strict=True):
+                sheet.arrow(asks.south, box.north, role="query")
+                name = f"“{word}”" if phone else f"key of “{word}”"
+                sheet.words((box.centre[0] - 8, 138), name, "key", anchor="end", size=SMALL)
+                dot = f"{query @ key[words.index(word)]:.0f} ÷ {len(query) ** 0.5:.0f}"
+                x = box.centre[0]
+                sheet.arrow(box.south, (x, 164), role="plain", text=dot, side=(8, 0))
+                sheet.box((x, 177), f"{score:.0f}", width=44, height=26)
+            sheet.words((centres[-1] + 28, 177), "score", "muted", anchor="start", size=SMALL)
+        with sheet.step(2):
+            wide = centres[-1] + (100 if phone else 150)
+            softmax = sheet.box(
+                (middle, 232), "softmax: positive, and together 1", width=wide, height=30
+            )
+            for x in centres:
+                sheet.arrow((x, 190), (x, softmax.y))
+                sheet.arrow((x, 247), (x, 272))
+            shares = [
+                sheet.cells(
+                    (x - 27, 272), [[f"{weight:.3f}"]], "query", cell=(54, 26), shares=[[weight]]
+                )
+                for x, weight in zip(centres, weights, strict=True)
+            ]
+            sheet.words((centres[-1] + 31, 285), "weight", "query", anchor="start", size=SMALL)
+        with sheet.step(3):
+            for share, each, x in zip(shares, value, centres, strict=True):
+                sheet.arrow(share.south, (x, 342), role="value", text="× value", side=(8, 0))
+                row(x, 342, each, "value")
+            out = row(middle, 436, output, "value", 3, 48 if phone else 56, 0.9)
+            for x, weight in zip(centres, weights, strict=True):
+                sheet.arrow(
+                    (x, 342 + cell[1]),
+                    out.at(0.5 + (x - middle) / apart / 5, 0),
+                    role="value",
+                    width=1 + 6 * weight,
+                )
+            sheet.words((middle, 475), f"what “{of}” gets", "value", bold=True)
+        return sheet
+
+    asked = "; ".join(
+        f"{word}: key {_listed(k)}, dot product {query @ k:.0f}, score {score:.0f}, weight {weight:.3f},"
+        f" value {_listed(v)}"
+        for word, k, score, weight, v in zip(words, key, scores, weights, value, strict=True)
+    )
+    return Picture(
+        f"From top to bottom. The query of {of}, {_listed(query)}, sends an arrow to the key of each"
+        f" word, and each arrow is a dot product. The scores go through one softmax, and each weight"
+        f" multiplies a value. {asked}. The three lines, as thick as the weights, end in the output,"
+        f" {_listed(output, 3)}.",
+        draw,
+    )
+
+
+def _listed(numbers, decimals=0):
+    return "[" + ", ".join(f"{number:.{decimals}f}" for number in numbers) + "]"
+
+
+def one_row_two_vectors(word, row, directions, sentences, vectors, weights, outputs):
+    """Draw how one row of the table goes into two sentences and comes out as two vectors.
+
+    Args:
+        word: the one that is in both.
+        row: its two numbers.
+        directions: what the two numbers mean.
+        sentences: the two.
+        vectors: for each sentence (seq_len, 2).
+        weights: for each sentence (seq_len,), of the word.
+        outputs: (2, 2), what comes out for the word in each.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, cell, apart = Drawing(), (26, 24), 66
+        span = apart * (max(len(each.split()) for each in sentences) - 1)
+        panels = [(0, 96), (0, 336)] if phone else [(0, 110), (span + 84, 110)]
+        top = (span / 2 if phone else span + 42, 0)
+        whole = sheet.cells(
+            (top[0] - 26, 0), [_whole(row)], "plain", cell=cell, shares=[[0.5, 0.5]]
+        )
+        sheet.words((top[0], -14), f"the row of “{word}” in the table", bold=True)
+        for (x, y), sentence, given, shares, made, role in zip(
+            panels, sentences, vectors, weights, outputs, ("blue", "orange"), strict=True
+        ):
+            words = sentence.split()
+            x += (span - apart * (len(words) - 1)) / 2
+            places = []
+            for place, (each, numbers) in enumerate(zip(words, given, strict=True)):
+                centre = x + apart * place
+                kind = "plain" if each == word else "muted"
+                sheet.words((centre, y), each, "" if each == word else kind, bold=each == word)
+                places.append(
+                    sheet.cells(
+                        (centre - 26, y + 14),
+                        [_whole(numbers)],
+                        "plain",
+                        cell=cell,
+                        shares=[[0.5 * (each == word)] * 2],
+                    )
+                )
+            at = words.index(word)
+            if not phone or y < 200:
+                sheet.arrow(whole.south, (x + apart * at, y - 10))
+            else:
+                sheet.words((x + apart * at, y - 18), "the same row", "muted", size=SMALL)
+            out = sheet.cells(
+                (x + apart * (len(words) - 1) / 2 - 46, y + 146),
+                [[f"{n:.2f}" for n in made]],
+                role,
+                cell=(46, 26),
+                shares=[[0.9, 0.9]],
+            )
+            for box, share in zip(places, shares, strict=True):
+                sheet.arrow(box.south, out.north, role=role, width=0.8 + 12 * share)
+            for box, share in zip(places, shares, strict=True):
+                sheet.words((box.centre[0], y + 52), f"{share:.2f}", role, size=SMALL, halo="halo")
+            for place, name in enumerate(directions):
+                sheet.words((out.column(place, 2).centre[0], out.y + 36), name, "muted", size=SMALL)
+        return sheet
+
+    told = "; ".join(
+        f"in “{sentence}” the shares are "
+        + ", ".join(f"{w} {p:.2f}" for w, p in zip(sentence.split(), shares, strict=True))
+        + f", and {_listed(made, 2)} comes out"
+        for sentence, shares, made in zip(sentences, weights, outputs, strict=True)
+    )
+    return Picture(
+        f"The row of {word} in the table, {_listed(row)}, goes into two sentences, where lines as thick"
+        f" as its shares of each word meet in a new vector of {' and '.join(directions)}: {told}.",
+        draw,
+    )
+
+
+def _whole(numbers):
+    return [f"{number:.0f}" for number in numbers]

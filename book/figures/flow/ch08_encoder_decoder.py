@@ -1,0 +1,165 @@
+"""Chapter 8: the whole Transformer with its shapes, and the loop that writes a sentence."""
+
+from book.figures.flow.hand import SMALL, Drawing, Picture, Place, width_of
+
+ENCODER, DECODER = 76, 252  # where the two columns are
+WIDE, TALL = 144, 30  # of a box
+SELF, CROSS, NETWORK = -142, -212, -282  # heights of the parts of a layer
+
+
+def transformer_diagram(shapes=None):
+    """Draw the whole Transformer from bottom to top: the encoder on the left, the decoder on the
+    right, and the memory between them.
+
+    Args:
+        shapes: dict from "source ids", "embedded", "memory", "target ids", "target embedded",
+            "decoder", "logits" and "cross-attention" to the shape of that tensor; None for a drawing
+            without shapes.
+
+    Returns:
+        the Picture.
+    """
+    said = {name: f"({', '.join(map(str, shape))})" for name, shape in (shapes or {}).items()}
+
+    def draw(phone):
+        sheet = Drawing()
+
+        def column(x, role, ends, parts, names):
+            start = sheet.words((x, 0), ends, bold=True, size=SMALL + 1)
+            last = start.north
+            for y, text, kind in parts:
+                box = sheet.box((x, y), text, kind, width=WIDE, height=TALL, size=SMALL + 1)
+                shape = said.get(names.get(y), "")
+                sheet.arrow(last, box.south, role=role, text=shape, side=(8, 0))
+                last = box.north
+            return last
+
+        embedding = (-58, "embed + positions", "plain")
+        layer = ((SELF, "self-attention", "encoder"), (NETWORK, "feed-forward", "encoder"))
+        names = {-58: "source ids", SELF: "embedded", NETWORK: "memory"}
+        top = column(ENCODER, "encoder", "source", (embedding, *layer), names)
+        memory = sheet.box((ENCODER, -352), "memory", "encoder", width=90, height=26, kind="solid")
+        sheet.arrow(top, memory.south, role="encoder")
+        if said:
+            sheet.words((ENCODER, -378), said["memory"], "encoder", size=SMALL)
+        middle = (ENCODER + DECODER) / 2
+        into = (DECODER - WIDE / 2, CROSS)
+        sheet.arrow(memory.east, (middle, -352), (middle, CROSS), into, role="encoder", width=2.6)
+        sheet.words(
+            (memory.east[0] + 4, -380), "keys,\nvalues", "encoder", anchor="start", size=SMALL
+        )
+        layer = (
+            (SELF, "masked self-attention", "decoder"),
+            (CROSS, "cross-attention", "decoder"),
+            (NETWORK, "feed-forward", "decoder"),
+        )
+        ends = ((-360, "linear", "plain"), (-412, "softmax", "plain"))
+        below = {-58: "target ids", SELF: "target embedded"}
+        names = below | dict.fromkeys((NETWORK, -360), "decoder") | {-412: "logits"}
+        top = column(DECODER, "decoder", "target so far", (embedding, *layer, *ends), names)
+        out = sheet.words((DECODER, -456), "next word", bold=True, size=SMALL + 1)
+        sheet.arrow(top, out.south, role="decoder")
+        near = (DECODER + 8, (SELF + CROSS) / 2)
+        queries = "queries\n" + said["target embedded"] if said else "queries"
+        sheet.words(near, queries, "decoder", anchor="start", size=SMALL)
+        for x, role, low in ((ENCODER, "encoder", SELF), (DECODER, "decoder", SELF)):
+            corners = [_around(x, low), _around(x, NETWORK)]
+            sheet.frame(corners, "", role, around=8)
+            left = (x - WIDE / 2 - 8, low + 40)
+            sheet.words(left, f"N {role}\nlayers", role, anchor="start", size=SMALL)
+        return sheet
+
+    shown = "".join(f" {name} {shape};" for name, shape in said.items())
+    return Picture(
+        "Two columns, from bottom to top. On the left the source goes through embedding and positions"
+        " into N encoder layers of self-attention and feed-forward, and becomes the memory. On the"
+        " right the target so far goes through embedding and positions into N decoder layers of masked"
+        " self-attention, cross-attention and feed-forward, then through a linear layer and a softmax"
+        " to the next word. One thick arrow leads keys and values from the memory to the"
+        f" cross-attention, where the queries come from below.{' Shapes:' if said else ''}{shown}",
+        draw,
+    )
+
+
+def _around(x, y):
+    return Place(x - WIDE / 2, y - TALL / 2, WIDE, TALL)
+
+
+def generation_loop(source, written, chosen, probabilities, memory_shape):
+    """Draw how a sentence is written: the source is read once, and each word that the decoder
+    chooses is read by it at the next step.
+
+    Args:
+        source: the words that are read.
+        written: the words that the decoder reads at the last step.
+        chosen: the word that it writes at each step.
+        probabilities: of the chosen words.
+        memory_shape: of what the encoder makes of the source.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, left, step = Drawing(), 46, 64
+        shape = f"({', '.join(map(str, memory_shape))})"
+        rows = len(chosen)
+        memory = sheet.box(
+            (11, step * (rows - 1) / 2 + 4),
+            "",
+            "encoder",
+            width=22,
+            height=step * (rows - 1) + 44,
+            kind="solid",
+        )
+        said = sheet.words(
+            (0, -62),
+            f"the encoder reads once: {' '.join(source)}",
+            "encoder",
+            anchor="start",
+            size=SMALL,
+        )
+        sheet.words((18, -40), f"memory {shape}", "encoder", anchor="start", size=SMALL)
+        sheet.arrow((11, said.y + said.height + 2), memory.north, role="encoder")
+        last = None
+        for row, (word, probability) in enumerate(zip(chosen, probabilities, strict=True)):
+            y, text = step * row, " ".join(written[: row + 1])
+            with sheet.step(row + 1):
+                wide = width_of(text, SMALL) + 10
+                box = sheet.box(
+                    (left + wide / 2, y), text, "decoder", width=wide, height=26, size=SMALL
+                )
+                if last:
+                    end = (box.east[0] - width_of(written[row], SMALL) / 2 - 6, box.y)
+                    sheet.arrow(
+                        (last.centre[0], last.y + last.height), end, role="decoder", dashed=True
+                    )
+                sheet.arrow((memory.east[0], y), box.west, role="encoder")
+                chip = width_of(word, SMALL) + 16
+                out = sheet.box(
+                    (box.east[0] + 26 + chip / 2, y),
+                    word,
+                    "decoder",
+                    width=chip,
+                    height=26,
+                    size=SMALL,
+                    kind="solid",
+                )
+                sheet.arrow(box.east, out.west, role="decoder")
+                sheet.words((out.centre[0], y - 20), f"{probability:.2f}", "muted", size=SMALL)
+                last = out
+        below = (left, step * (rows - 1) + 36)
+        said = "what the decoder reads,\nand the word that it chooses"
+        sheet.words(below, said, "muted", anchor="start", size=SMALL)
+        return sheet
+
+    steps = "; ".join(
+        f"after {' '.join(written[: place + 1])} it chooses {word}, with {p:.2f}"
+        for place, (word, p) in enumerate(zip(chosen, probabilities, strict=True))
+    )
+    return Picture(
+        f"The encoder reads {' '.join(source)} once and makes the memory, a bar from which an arrow"
+        f" leads to every step of the decoder. {steps}. From each chosen word a dashed arrow leads to"
+        " what the decoder reads at the next step.",
+        draw,
+    )
