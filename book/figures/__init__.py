@@ -55,40 +55,30 @@ from book.figures.ch07_layers import (
 )
 from book.figures.ch08_encoder_decoder import heads_at_a_step, next_words
 from book.figures.ch09_training import (
-    beam_tree,
     greedy_and_beam,
     learning_curve,
     learning_rates,
     loss_of_confidence,
     recipe_dots,
-    shared_runs,
-    training_loop,
     two_batches,
 )
 from book.figures.ch10_gpu import (
     gradient_sizes,
-    memory_bars,
     roofline,
     shares_of_time,
     two_timelines,
 )
 from book.figures.ch11_efficiency import (
     cost_by_length,
-    growing_cache,
     largest_tensors,
-    shared_heads,
-    tiles,
 )
 from book.figures.ch12_interpretation import (
     noun_or_article,
     promised_and_found,
     rows_of_dots,
     two_trainings,
-    word_links,
 )
 from book.figures.ch13_family import (
-    four_models,
-    image_to_patches,
     learned_from_few,
     losses_by_step,
     on_straight_lines,
@@ -106,5 +96,15 @@ from book.figures.flow.ch05_multi_head import dealt_features, one_head_or_two, s
 from book.figures.flow.ch06_masking import padding_mixed_in, who_may_look
 from book.figures.flow.ch07_layers import residual_stream, two_norm_orders, what_is_added
 from book.figures.flow.ch08_encoder_decoder import generation_loop, transformer_diagram
+from book.figures.flow.ch09_training import (
+    beam_tree,
+    questions_of_a_sentence,
+    shared_runs,
+    training_loop,
+)
+from book.figures.flow.ch10_gpu import life_of_a_step, memory_bars, two_workers
+from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles
+from book.figures.flow.ch12_interpretation import path_of_an_ablation, two_heads_in_turn, word_links
+from book.figures.flow.ch13_family import four_models, image_to_patches
 from book.figures.maps import attention_map, heatmap, open_graph
 from book.figures.style import use_house_style

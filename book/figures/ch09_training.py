@@ -1,11 +1,9 @@
 """The figures of chapter 9: a run, its recipe, and a search."""
 
-import itertools
-
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
+from book.figures.style import BLUE, GREY, ORANGE
 
 
 def learning_rates(curves):
@@ -68,58 +66,6 @@ def two_batches(lengths, titles):
         ax.set(title=title, xlabel="position", xlim=(0, widest), ylim=(most - 0.4, -0.6), yticks=[])
         ax.spines.left.set_visible(False)
     axes[0].set_ylabel("sentence of the batch")
-    return figure
-
-
-def beam_tree(levels, edges, chosen):
-    """Draw the beginnings that a search compares, from left to right.
-
-    Args:
-        levels: for each length the (name, text, place) of the beginnings of that length; place is
-            the height in the picture.
-        edges: dict from (name, name) to the probability of that word.
-        chosen: dict from a label to the names on its way, drawn in a colour each.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(5.6, 3.0))
-    where = {name: (x, y) for x, level in enumerate(levels) for name, _, y in level}
-    colours = {
-        pair: colour
-        for (_, way), colour in zip(chosen.items(), (ORANGE, BLUE), strict=True)
-        for pair in itertools.pairwise(way)
-    }
-    for (start, end), probability in edges.items():
-        colour = colours.get((start, end), GREY)
-        (x0, y0), (x1, y1) = where[start], where[end]
-        ax.plot(
-            [x0, x1],
-            [y0, y1],
-            color=colour,
-            linewidth=2.2 if (start, end) in colours else 1,
-            zorder=1,
-        )
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        ax.text(
-            (x0 + x1) / 2,
-            (y0 + y1) / 2,
-            f"{probability:.2f}",
-            ha="center",
-            va="center",
-            fontsize=8,
-            bbox=box,
-        )
-    for x, level in enumerate(levels):
-        for _, text, y in level:
-            box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": GREY}
-            ax.text(x, y, text, ha="center", va="center", fontsize=9, bbox=box, zorder=3)
-    for (label, way), colour in zip(chosen.items(), (ORANGE, BLUE), strict=True):
-        x, y = where[way[-1]]
-        ax.text(x + 0.32, y, label, ha="left", va="center", color=colour, fontsize=9)
-    heights = [y for _, y in where.values()]
-    ax.set(xlim=(-0.3, len(levels) + 0.1), ylim=(min(heights) - 0.5, max(heights) + 0.5))
-    ax.axis("off")
     return figure
 
 
@@ -188,85 +134,6 @@ def recipe_dots(groups, baseline):
     )
     ax.set_yticklabels(groups)
     ax.tick_params(axis="y", length=0)
-    return figure
-
-
-def training_loop():
-    """Draw the loop of a training as a ring of boxes, with the schedule and the validation beside
-    it.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(6.4, 3.1))
-    ring = {
-        "batch\n(src, tgt)": (0, 1),
-        "model\n→ logits": (1, 1),
-        "loss": (2, 1),
-        "backward\n→ gradients": (2, 0),
-        "clip": (1, 0),
-        "optimizer's\nstep": (0, 0),
-    }
-    beside = {"validation, every\n20 steps": (1, 1.85), "schedule → rate": (0, -0.75)}
-    style = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 3}
-    for (text, place), colour in zip(
-        (ring | beside).items(), [BLUE] * 3 + [ORANGE] * 3 + [GREEN, PURPLE], strict=True
-    ):
-        box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": colour}
-        ax.text(*place, text, bbox=box, **style)
-    arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 30, "shrinkB": 30, "linewidth": 1.2}
-    places = list(ring.values())
-    for start, end in itertools.pairwise([*places, places[0]]):
-        upright = start[0] == end[0]
-        shrunk = arrow | ({"shrinkA": 20, "shrinkB": 20} if upright else {})
-        ax.annotate("", end, start, arrowprops=shrunk)
-    for start, end in (((1, 1), (1, 1.85)), ((0, -0.75), (0, 0))):
-        shrunk = arrow | {"shrinkA": 18, "shrinkB": 18, "linestyle": ":"}
-        ax.annotate("", end, start, arrowprops=shrunk)
-    ax.text(-0.42, 0.5, "next batch", ha="center", va="center", color=GREY, fontsize=9)
-    ax.set(xlim=(-0.6, 2.5), ylim=(-1.05, 2.2))
-    ax.axis("off")
-    return figure
-
-
-def shared_runs(words, runs):
-    """Show which runs of words of a translation are in the reference.
-
-    Args:
-        words: of the translation.
-        runs: dict from the length of a run to a bool for each run, from left to right.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(6.0, 2.6))
-    for row, (length, found) in enumerate(runs.items()):
-        for place, is_shared in enumerate(found):
-            middle = place + (length - 1) / 2
-            # each run a bar as wide as its words, in a lane of its own
-            lane = row + 0.2 * (place % length) - 0.1 * (length - 1)
-            ax.barh(
-                lane,
-                length - 0.16,
-                left=middle - length / 2 + 0.08,
-                height=0.16,
-                color=BLUE if is_shared else "white",
-                edgecolor=BLUE if is_shared else ORANGE,
-                linewidth=1,
-            )
-        ax.text(len(words) - 0.3, row, f"{sum(found)} of {len(found)}", va="center", fontsize=9)
-    ax.set(
-        xlim=(-0.5, len(words) + 0.5),
-        ylim=(len(runs) - 0.4, -0.6),
-        xticks=range(len(words)),
-        yticks=range(len(runs)),
-        ylabel="words in a run",
-    )
-    ax.set_xticklabels(words)
-    ax.set_yticklabels(runs)
-    ax.xaxis.tick_top()
-    ax.spines[["bottom", "left"]].set_visible(False)
-    ax.tick_params(length=0)
     return figure
 
 

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
+from book.figures.style import BLUE, GREY, ORANGE, PURPLE
 
 
 def roofline(points, bandwidth, marks):
@@ -34,32 +34,6 @@ def roofline(points, bandwidth, marks):
         xlabel="arithmetic intensity (operations a byte)",
         ylabel="billion operations a second",
     )
-    return figure
-
-
-def memory_bars(rows):
-    """Draw what fills the memory of a training, one bar a row.
-
-    Args:
-        rows: dict from a label to a dict from a part to its bytes.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(5.8, 1.2 + 0.45 * len(rows)))
-    colours = (BLUE, ORANGE, GREEN, PURPLE)
-    for place, parts in enumerate(rows.values()):
-        left = 0
-        for (name, size), colour in zip(parts.items(), colours, strict=True):
-            label = name if place == 0 else None
-            ax.barh(place, size / 1e6, left=left / 1e6, color=colour, label=label, height=0.6)
-            left += size
-        ax.text(left / 1e6, place, f" {left / 1e6:.0f}", va="center", fontsize=9)
-    ax.set(xlabel="megabytes", yticks=range(len(rows)), ylim=(len(rows) - 0.5, -0.5))
-    ax.set_yticklabels(rows)
-    ax.tick_params(axis="y", length=0)
-    ax.margins(x=0.1)
-    figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 

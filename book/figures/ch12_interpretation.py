@@ -6,36 +6,6 @@ import numpy as np
 from book.figures.style import BLUE, DECODER, ENCODER, GREEN, GREY, MASKED, ORANGE, PURPLE
 
 
-def word_links(english, italian, sure, possible):
-    """Draw two sentences, one above the other, with lines between words that translate each other.
-
-    Args:
-        english, italian: the words.
-        sure, possible: sets of (English word, Italian word); the possible ones are dashed.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(6.2, 2.2))
-    sides = []
-    for words, height in ((english, 1), (italian, 0)):
-        widths = np.array([len(word) + 1.6 for word in words])
-        middles = (np.cumsum(widths) - widths / 2) / widths.sum()
-        sides.append(middles)
-        away = 0.06 if height else -0.06
-        for word, x in zip(words, middles, strict=True):
-            va = "bottom" if height else "top"
-            ax.text(x, height + away, word, ha="center", va=va, fontsize=12)
-    for i, j in sorted(possible):
-        style = {"color": ENCODER, "linestyle": "-"}
-        if (i, j) not in sure:
-            style = {"color": MASKED, "linestyle": (0, (3, 2))}
-        ax.plot((sides[0][i], sides[1][j]), (1, 0), linewidth=1.8, **style)
-    ax.set(xlim=(0, 1), ylim=(-0.3, 1.3))
-    ax.axis("off")
-    return figure
-
-
 def rows_of_dots(groups, xlabel, *, limits=None, highlight=()):
     """Show one number for each training of each of several things, one row a thing.
 

@@ -3,74 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, DECODER, ENCODER, GREY, KEY, ORANGE, QUERY
-
-
-def four_models(models):
-    """Draw who depends on whom in several models: inputs below, outputs above, and a line wherever
-    an output moves with an input.
-
-    Args:
-        models: list of four dict: `title`; `inputs`, a word for each place; `encoder`, how many of
-            the places belong to an encoder; `sees`, a set of (output, input); `predicts`, dict from
-            an output to what is asked of it.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, axes = plt.subplots(2, 2, figsize=(5.2, 5.4))
-    for ax, model in zip(axes.flat, models, strict=True):
-        roles = [
-            ENCODER if place < model["encoder"] else DECODER
-            for place in range(len(model["inputs"]))
-        ]
-        for output, source in sorted(model["sees"]):
-            ax.plot((source, output), (0, 1), color=roles[output], linewidth=0.9, alpha=0.55)
-        for place, (word, role) in enumerate(zip(model["inputs"], roles, strict=True)):
-            ax.plot((place, place), (0, 1), "o", color=role, markersize=6, linestyle="none")
-            style = {"ha": "center", "rotation": 90, "fontsize": 9}
-            ax.text(place, -0.1, word, va="top", **style)
-            ax.text(place, 1.1, model["predicts"].get(place, ""), va="bottom", **style)
-        ax.set(xlim=(-0.6, len(roles) - 0.4), ylim=(-0.75, 1.75))
-        ax.set_title(model["title"])
-        ax.axis("off")
-    return figure
-
-
-def image_to_patches(image, patches, patch_size):
-    """Draw an image with the borders of its patches, and beside it the patches in their order.
-
-    Args:
-        image: (height, width), dark where it is 0.
-        patches: (count, patch_size * patch_size), as `patchify` returns them.
-
-    Returns:
-        the matplotlib figure.
-    """
-    count = len(patches)
-    half = (count + 1) // 2
-    figure = plt.figure(figsize=(5.4, 2.0))
-    grid = figure.add_gridspec(2, half + 3)
-    whole = figure.add_subplot(grid[:, :2])
-    limits = {"cmap": "Greys", "vmin": 0, "vmax": image.max()}
-    whole.imshow(image, **limits)
-    height, width = image.shape
-    for edge in range(patch_size, height, patch_size):
-        whole.axhline(edge - 0.5, color=ORANGE)
-    for edge in range(patch_size, width, patch_size):
-        whole.axvline(edge - 0.5, color=ORANGE)
-    whole.set_title("an image")
-    axes = [whole]
-    for place, patch in enumerate(patches):
-        ax = figure.add_subplot(grid[place // half, 3 + place % half])
-        ax.imshow(patch.reshape(patch_size, patch_size), **limits)
-        ax.set_title(place + 1, loc="center", fontsize=8)
-        axes.append(ax)
-    for ax in axes:
-        ax.set(xticks=[], yticks=[])
-        for side in ax.spines.values():
-            side.set(visible=True, edgecolor=ORANGE)
-    return figure
+from book.figures.style import BLUE, GREY, KEY, ORANGE, QUERY
 
 
 def turning_pairs(query, key, places):

@@ -146,7 +146,7 @@ def generation_loop(source, written, chosen, probabilities, memory_shape):
                     kind="solid",
                 )
                 sheet.arrow(box.east, out.west, role="decoder")
-                sheet.words((out.centre[0], y - 20), f"{probability:.2f}", "muted", size=SMALL)
+                sheet.words((out.centre[0], y - 20), f"{probability:.3f}", "muted", size=SMALL)
                 last = out
         below = (left, step * (rows - 1) + 36)
         said = "what the decoder reads,\nand the word that it chooses"
@@ -154,7 +154,7 @@ def generation_loop(source, written, chosen, probabilities, memory_shape):
         return sheet
 
     steps = "; ".join(
-        f"after {' '.join(written[: place + 1])} it chooses {word}, with {p:.2f}"
+        f"after {' '.join(written[: place + 1])} it chooses {word}, with {p:.3f}"
         for place, (word, p) in enumerate(zip(chosen, probabilities, strict=True))
     )
     return Picture(

@@ -107,6 +107,21 @@ class Drawing:
         left = x - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
         return self._reached(Place(left, top, wide, LINE * size * len(lines)))
 
+    def upright(self, point, text, role="", *, up=True, size=SMALL):
+        """Write a text that begins at a point and runs upwards, or that ends there.
+
+        Returns:
+            its Place.
+        """
+        x, y = point
+        long, kind = width_of(text, size), f'class="{role}"' if role else ""
+        anchor, middle = "start" if up else "end", x + 0.35 * size
+        self._add(
+            f'<text transform="translate({middle:.4g} {y:.4g}) rotate(-90)" font-size="{size}"'
+            f' text-anchor="{anchor}" {kind}>{html.escape(text, quote=False)}</text>'
+        )
+        return self._reached(Place(x - size / 2, y - long if up else y, size, long))
+
     def box(self, centre, text="", role="plain", *, width=0, height=0, size=SIZE, kind="box"):
         """Draw a box with words in it.
 

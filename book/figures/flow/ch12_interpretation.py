@@ -1,0 +1,211 @@
+"""Chapter 12: who translates whom, the path of an ablation, and two heads that work together."""
+
+from book.figures.flow.hand import SMALL, Drawing, Picture, width_of
+
+HEADS = ("blue", "orange", "green", "purple")
+
+
+def word_links(english, italian, sure, possible):
+    """Draw two sentences, one above the other, with lines between words that translate each other.
+
+    Args:
+        english, italian: the words.
+        sure, possible: sets of (English word, Italian word); the possible ones are dashed.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet = Drawing()
+        size, gap = (SMALL, 12) if phone else (15, 26)
+        long, rows = sum(width_of(word, size) + gap for word in english), []
+        for words, y in ((english, 0), (italian, 110)):
+            spare = (long - sum(width_of(word, size) for word in words)) / len(words)
+            x, places = 0, []
+            for word in words:
+                wide = width_of(word, size) + spare
+                places.append(sheet.words((x + wide / 2, y), word, size=size))
+                x += wide
+            rows.append(places)
+        for i, j in sorted(possible):
+            known = (i, j) in sure
+            sheet.arrow(
+                rows[0][i].south,
+                rows[1][j].north,
+                role="right" if known else "masked",
+                width=2.2,
+                dashed=not known,
+                head=False,
+            )
+        return sheet
+
+    def told(links):
+        return ", ".join(f"{english[i]} with {italian[j]}" for i, j in sorted(links))
+
+    return Picture(
+        f"The English words {' '.join(english)} above, the Italian words {' '.join(italian)} below, and"
+        f" lines between words that translate each other. Solid: {told(sure)}. Dashed:"
+        f" {told(possible - sure)}.",
+        draw,
+    )
+
+
+def path_of_an_ablation(parts, gates, kept, whole, without):
+    """Draw where a head is taken away: after its weights and its average, and before the matrix of
+    the output.
+
+    Args:
+        parts: (heads, head_dim) what each head found at one position.
+        gates: (heads,) of 0 and 1.
+        kept: (heads, head_dim), the parts times their gates.
+        whole, without: (d_model,) the output with all heads, and with the gates.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, cell, size = Drawing(), (40, 25) if phone else (48, 27), SMALL
+        heads, wide = len(parts), len(parts[0]) * (40 if phone else 48)
+
+        def row(y, numbers, roles, share=0.5):
+            shown = [[_signed(number) for number in numbers]]
+            return sheet.cells(
+                (0, y), shown, [roles], cell=cell, size=size, shares=[[share] * len(numbers)]
+            )
+
+        flat = [HEADS[head] for head in range(heads) for _ in parts[head]]
+        off = [
+            "masked" if not gate else HEADS[head]
+            for head, gate in enumerate(gates)
+            for _ in parts[head]
+        ]
+        found = row(44, [number for part in parts for number in part], flat)
+        gated = row(176, [number for part in kept for number in part], off)
+        for head, gate in enumerate(gates):
+            x, role = wide * (head + 0.5), HEADS[head]
+            name = sheet.box(
+                (x, 0),
+                f"head {head}",
+                role,
+                width=wide - 14,
+                height=28,
+                size=SMALL,
+            )
+            sheet.arrow(name.south, (x, found.y), role=role)
+            sign = sheet.circle((x, 122), 15, f"×{gate:.0f}", role if gate else "masked")
+            sheet.arrow((x, found.y + cell[1]), sign.north, role=role)
+            sheet.arrow(sign.south, (x, gated.y), role=role if gate else "masked", dashed=not gate)
+        middle = wide * heads / 2
+        sheet.words((middle, 122), "gates", "muted", size=SMALL)
+        matrix = sheet.box(
+            (middle, 244), "the matrix of the output", width=210, height=28, size=SMALL + 1
+        )
+        sheet.arrow(gated.south, matrix.north)
+        out = row(300, without, ["plain"] * len(without))
+        sheet.arrow(matrix.south, out.north)
+        sheet.words((0, 290), "output now", anchor="start", size=SMALL, bold=True)
+        row(352, whole, ["plain"] * len(whole), 0.1)
+        sheet.words((0, 341), "with all heads it was", "muted", anchor="start", size=SMALL)
+        return sheet
+
+    off = [str(head) for head, gate in enumerate(gates) if not gate]
+    return Picture(
+        f"{len(parts)} heads side by side, each with the numbers that it found. Below each a gate: the"
+        f" gate of head {' and '.join(off)} multiplies by 0, the other by 1. What is left goes through"
+        f" the matrix of the output, which makes {_listed(without)}; with all heads it was"
+        f" {_listed(whole)}.",
+        draw,
+    )
+
+
+def _signed(number):
+    return f"{float(number) + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
+
+
+def _listed(numbers):
+    return "[" + ", ".join(_signed(number) for number in numbers) + "]"
+
+
+def two_heads_in_turn(words, before, induction):
+    """Draw how an induction head uses what an earlier head has brought.
+
+    Args:
+        words: of the text.
+        before: for each position, the one at which the first head looks.
+        induction: for each position, the one at which the second head looks.
+
+    Returns:
+        the Picture.
+    """
+    last = len(words) - 1
+    there = induction[last]
+
+    def draw(phone):
+        sheet, apart = Drawing(), 49 if phone else 84
+        wide = apart - (4 if phone else 18)
+
+        def level(y, role, texts):
+            return [
+                sheet.box((apart * place, y), text, role, width=wide, height=28, size=SMALL)
+                for place, text in enumerate(texts)
+            ]
+
+        low = level(200, "plain", words)
+        middle = level(
+            100, "key", [words[before[place]] if place else "–" for place in range(len(words))]
+        )
+        high = sheet.box(
+            (apart * last, 0),
+            words[there],
+            "right",
+            width=wide,
+            height=28,
+            size=SMALL,
+            kind="solid",
+        )
+        for place in range(1, len(words)):
+            sheet.arrow(low[before[place]].north, middle[place].south, role="key")
+        sheet.box(
+            (apart * last, 200),
+            words[last],
+            "query",
+            width=wide,
+            height=28,
+            size=SMALL,
+            kind="solid",
+        )
+        sheet.box(
+            (apart * there, 100),
+            words[before[there]],
+            "key",
+            width=wide,
+            height=28,
+            size=SMALL,
+            kind="solid",
+        )
+        start = (apart * there, 86)
+        sheet.arrow(start, (apart * there, 0), high.west, role="right", width=3)
+        sheet.words(
+            (apart * (there + last) / 2, -16), f"finds “{words[there]}”", "right", size=SMALL
+        )
+        sheet.words(
+            (apart * (there + last) / 2 + 4, 26),
+            f"my word is “{words[last]}”:\nwho had it before?",
+            "query",
+            size=SMALL,
+        )
+        left = -wide / 2
+        sheet.words((left, 230), "the text", "muted", anchor="start", size=SMALL)
+        sheet.words((left, 70), "head 1: the word before", "key", anchor="start", size=SMALL)
+        sheet.words((left, 0), "head 2", "right", anchor="start", size=SMALL)
+        return sheet
+
+    return Picture(
+        f"The text {' '.join(words)} in a row. Above each position is what the first head brought to it,"
+        f" the word before. The second head works at the last position, whose word is {words[last]}: it"
+        f" looks for the position whose word before was {words[last]}, finds position {there}, and"
+        f" takes what is written there, {words[there]}.",
+        draw,
+    )
