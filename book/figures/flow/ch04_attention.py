@@ -78,15 +78,15 @@ def attention_by_hand(words, query, key, value, scores, weights, output, of):
         return sheet
 
     asked = "; ".join(
-        f"{word}: key {_listed(k)}, dot product {query @ k:.0f}, score {score:.0f}, weight {weight:.3f},"
-        f" value {_listed(v)}"
+        f"{word}: key {_listed(k)}, dot product {query @ k:.0f}, score {score:.0f}, weight"
+        f" {weight:.3f}, value {_listed(v)}"
         for word, k, score, weight, v in zip(words, key, scores, weights, value, strict=True)
     )
     return Picture(
-        f"From top to bottom. The query of {of}, {_listed(query)}, sends an arrow to the key of each"
-        f" word, and each arrow is a dot product. The scores go through one softmax, and each weight"
-        f" multiplies a value. {asked}. The three lines, as thick as the weights, end in the output,"
-        f" {_listed(output, 3)}.",
+        f"From top to bottom. The query of {of}, {_listed(query)}, sends an arrow to the key of"
+        " each word, and each arrow is a dot product. The scores go through one softmax, and"
+        f" each weight multiplies a value. {asked}. The three lines, as thick as the weights, end"
+        f" in the output, {_listed(output, 3)}.",
         draw,
     )
 
@@ -166,8 +166,9 @@ def one_row_two_vectors(word, row, directions, sentences, vectors, weights, outp
         for sentence, shares, made in zip(sentences, weights, outputs, strict=True)
     )
     return Picture(
-        f"The row of {word} in the table, {_listed(row)}, goes into two sentences, where lines as thick"
-        f" as its shares of each word meet in a new vector of {' and '.join(directions)}: {told}.",
+        f"The row of {word} in the table, {_listed(row)}, goes into two sentences, where lines as"
+        f" thick as its shares of each word meet in a new vector of {' and '.join(directions)}:"
+        f" {told}.",
         draw,
     )
 

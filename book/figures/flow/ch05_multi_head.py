@@ -1,4 +1,4 @@
-"""Chapter 5: one question or two, who gets which feature, and all shapes of multi-head attention."""
+"""Chapter 5: one question or two, who gets which feature, and multi-head attention in shapes."""
 
 import numpy as np
 
@@ -53,9 +53,9 @@ def one_head_or_two(words, of, value, together, apart):
     one = _listed(together @ value)
     two = " and ".join(_listed(weights @ value) for weights in apart)
     return Picture(
-        f"The sentence {' '.join(words)}, each word with a value of two numbers. With one head, lines"
-        f" from two words meet in one average, {one}. With two heads, one line leads to each of two"
-        f" averages that lie side by side, {two}.",
+        f"The sentence {' '.join(words)}, each word with a value of two numbers. With one head,"
+        f" lines from two words meet in one average, {one}. With two heads, one line leads to"
+        f" each of two averages that lie side by side, {two}.",
         draw,
     )
 
@@ -100,10 +100,11 @@ def dealt_features(words, num_heads):
 
     first, second = len(words) // num_heads, num_heads
     return Picture(
-        f"Two tables of {len(words)} words, {', '.join(words)}, with {d_model} features each; in every"
-        f" cell the number of the head that gets it. Left, cut and then transposed: in each row the"
-        f" first {d_model // second} features belong to head 0, the next to head 1. Right, view alone:"
-        f" all features of the first {first} words belong to head 0, all of the others to head 1.",
+        f"Two tables of {len(words)} words, {', '.join(words)}, with {d_model} features each; in"
+        " every cell the number of the head that gets it. Left, cut and then transposed: in each"
+        f" row the first {d_model // second} features belong to head 0, the next to head 1."
+        f" Right, view alone: all features of the first {first} words belong to head 0, all of"
+        " the others to head 1.",
         draw,
     )
 
@@ -112,8 +113,8 @@ def split_attend_join(shapes, num_heads):
     """Draw multi-head attention with the shape of every tensor, without the axis of the batch.
 
     Args:
-        shapes: dict from "x", "projected", "split", "weights", "found", "merged" and "output" to the
-            shape of that tensor.
+        shapes: dict from "x", "projected", "split", "weights", "found", "merged" and "output" to
+            the shape of that tensor.
         num_heads: how many heads.
 
     Returns:
@@ -200,11 +201,12 @@ def split_attend_join(shapes, num_heads):
         return sheet
 
     return Picture(
-        f"The sentence, {said['x']}, becomes queries, keys and values of the same shape. Each is cut"
-        f" into {num_heads} blocks of features, one for each head: {said['split']}. Queries and keys"
-        f" make {num_heads} maps of weights, {said['weights']}; with the values they make what each head"
-        f" found, {said['found']}. Put side by side that is {said['merged']}, and one more matrix makes"
-        f" the output, {said['output']}. The first head is darker from its cut to its place beside the others.",
+        f"The sentence, {said['x']}, becomes queries, keys and values of the same shape. Each is"
+        f" cut into {num_heads} blocks of features, one for each head: {said['split']}. Queries"
+        f" and keys make {num_heads} maps of weights, {said['weights']}; with the values they"
+        f" make what each head found, {said['found']}. Put side by side that is {said['merged']},"
+        f" and one more matrix makes the output, {said['output']}. The first head is darker from"
+        " its cut to its place beside the others.",
         draw,
     )
 

@@ -1,4 +1,4 @@
-"""Chapter 7: what a residual connection adds, the stream that it makes, and two places for a norm."""
+"""Chapter 7: what a residual connection adds, the stream that it makes, and where norms go."""
 
 import itertools
 
@@ -52,8 +52,9 @@ def what_is_added(word, before, found, after):
     said = [[f"{number:.0f}" for number in each] for each in (before, found, after)]
     one, other, both = (", ".join(each) for each in said)
     return Picture(
-        f"The features of {word}, [{one}], go straight on along a thick line. On the way a branch goes"
-        f" through attention, which finds [{other}]; a plus sign adds it, and [{both}] goes on.",
+        f"The features of {word}, [{one}], go straight on along a thick line. On the way a branch"
+        f" goes through attention, which finds [{other}]; a plus sign adds it, and [{both}] goes"
+        " on.",
         draw,
     )
 
@@ -101,8 +102,8 @@ def two_norm_orders():
     return Picture(
         "Two layers drawn from bottom to top. Post-norm: x passes attention, a plus, norm 1,"
         " feed-forward, a plus, norm 2. Pre-norm: x passes norm 1, attention, a plus, norm 2,"
-        " feed-forward, a plus. In both an orange line leads around each part to its plus; in pre-norm"
-        " it leads around the norm too.",
+        " feed-forward, a plus. In both an orange line leads around each part to its plus; in"
+        " pre-norm it leads around the norm too.",
         draw,
     )
 
@@ -174,8 +175,8 @@ def residual_stream(shape, layers):
         return sheet
 
     return Picture(
-        f"One thick line, x, of shape {said} from beginning to end. {len(parts)} parts hang on it,"
-        f" attention and feed-forward in turn, {layers} layers of both. Each part reads a copy from the"
-        " line, through its norm, and a plus sign adds what it finds to the line.",
+        f"One thick line, x, of shape {said} from beginning to end. {len(parts)} parts hang on"
+        f" it, attention and feed-forward in turn, {layers} layers of both. Each part reads a"
+        " copy from the line, through its norm, and a plus sign adds what it finds to the line.",
         draw,
     )

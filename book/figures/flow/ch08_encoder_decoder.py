@@ -13,8 +13,8 @@ def transformer_diagram(shapes=None):
 
     Args:
         shapes: dict from "source ids", "embedded", "memory", "target ids", "target embedded",
-            "decoder", "logits" and "cross-attention" to the shape of that tensor; None for a drawing
-            without shapes.
+            "decoder", "logits" and "cross-attention" to the shape of that tensor; None for a
+            drawing without shapes.
 
     Returns:
         the Picture.
@@ -69,14 +69,15 @@ def transformer_diagram(shapes=None):
             sheet.words(left, f"N {role}\nlayers", role, anchor="start", size=SMALL)
         return sheet
 
-    shown = "".join(f" {name} {shape};" for name, shape in said.items())
+    shown = "; ".join(f"{name} {shape}" for name, shape in said.items())
     return Picture(
-        "Two columns, from bottom to top. On the left the source goes through embedding and positions"
-        " into N encoder layers of self-attention and feed-forward, and becomes the memory. On the"
-        " right the target so far goes through embedding and positions into N decoder layers of masked"
-        " self-attention, cross-attention and feed-forward, then through a linear layer and a softmax"
-        " to the next word. One thick arrow leads keys and values from the memory to the"
-        f" cross-attention, where the queries come from below.{' Shapes:' if said else ''}{shown}",
+        "Two columns, from bottom to top. On the left the source goes through embedding and"
+        " positions into N encoder layers of self-attention and feed-forward, and becomes the"
+        " memory. On the right the target so far goes through embedding and positions into N"
+        " decoder layers of masked self-attention, cross-attention and feed-forward, then"
+        " through a linear layer and a softmax to the next word. One thick arrow leads keys and"
+        " values from the memory to the cross-attention, where the queries come from"
+        f" below.{f' Shapes: {shown}.' if said else ''}",
         draw,
     )
 
@@ -158,8 +159,8 @@ def generation_loop(source, written, chosen, probabilities, memory_shape):
         for place, (word, p) in enumerate(zip(chosen, probabilities, strict=True))
     )
     return Picture(
-        f"The encoder reads {' '.join(source)} once and makes the memory, a bar from which an arrow"
-        f" leads to every step of the decoder. {steps}. From each chosen word a dashed arrow leads to"
-        " what the decoder reads at the next step.",
+        f"The encoder reads {' '.join(source)} once and makes the memory, a bar from which an"
+        f" arrow leads to every step of the decoder. {steps}. From each chosen word a dashed"
+        " arrow leads to what the decoder reads at the next step.",
         draw,
     )

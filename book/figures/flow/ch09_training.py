@@ -1,4 +1,4 @@
-"""Chapter 9: the loop of a training, the questions that one sentence asks, and two ways to search."""
+"""Chapter 9: the loop of a training, the questions of one sentence, and what a search compares."""
 
 import itertools
 
@@ -24,7 +24,7 @@ def training_loop(shapes, loss, parameters):
     def draw(phone):
         sheet = Drawing()
         size = {"width": 132, "height": 48, "size": SMALL} if phone else WIDE_BOX
-        right, low = (182, 106) if phone else (250, 150)
+        right, low = (176, 106) if phone else (250, 150)
         second = (right, low) if phone else (2 * right, 0)
         third = (second[0], second[1] + low)
         last = (third[0] - right, third[1])
@@ -62,12 +62,12 @@ def training_loop(shapes, loss, parameters):
         return sheet
 
     return Picture(
-        f"A ring of boxes with arrows. A batch, src {said['src']} and tgt {said['tgt']}, goes to the"
-        f" model, which makes logits, {said['logits']}. From them comes the loss, {loss:.2f} at the"
-        f" start; going backward it becomes {parameters:,} gradients, one for each number of the model."
-        " They are clipped, and the optimizer's step changes the model, with a rate that the schedule"
-        " gives. Then comes the next batch. Validation hangs on the model with a dashed line, because"
-        " it asks and never changes anything.",
+        f"A ring of boxes with arrows. A batch, src {said['src']} and tgt {said['tgt']}, goes to"
+        f" the model, which makes logits, {said['logits']}. From them comes the loss, {loss:.2f}"
+        f" at the start; going backward it becomes {parameters:,} gradients, one for each number"
+        " of the model. They are clipped, and the optimizer's step changes the model, with a"
+        " rate that the schedule gives. Then comes the next batch. Validation hangs on the model"
+        " with a dashed line, because it asks and never changes anything.",
         draw,
     )
 
@@ -127,9 +127,10 @@ def questions_of_a_sentence(words, ids):
         for (one, i), (other, j) in itertools.pairwise(zip(words, ids, strict=True))
     )
     return Picture(
-        f"Two rows of boxes with words and ids, and an arrow from each box below to the one above it."
-        f" The lower row is what the decoder reads, {' '.join(words[:-1])}, the upper row what it should"
-        f" say, {' '.join(words[1:])}, so each word is asked for the one that follows: {asked}.",
+        "Two rows of boxes with words and ids, and an arrow from each box below to the one above"
+        f" it. The lower row is what the decoder reads, {' '.join(words[:-1])}, the upper row"
+        f" what it should say, {' '.join(words[1:])}, so each word is asked for the one that"
+        f" follows: {asked}.",
         draw,
     )
 
@@ -153,7 +154,7 @@ def beam_tree(levels, edges, chosen):
     }
 
     def draw(phone):
-        sheet, across, down = Drawing(), 104 if phone else 190, 56
+        sheet, across, down = Drawing(), 102 if phone else 190, 56
         boxes = {}
         for level, names in enumerate(levels):
             for name, text, place in names:
@@ -239,8 +240,8 @@ def shared_runs(words, runs):
         f"{sum(found)} of {len(found)} runs of {length}" for length, found in runs.items()
     )
     return Picture(
-        f"Below the words {' '.join(words)} a bar for each run of one, two, three and four words, as"
-        f" wide as its words: filled where the reference has the run, dashed where it has not. {counted}"
-        " are filled.",
+        f"Below the words {' '.join(words)} a bar for each run of one, two, three and four words,"
+        " as wide as its words: filled where the reference has the run, dashed where it has not."
+        f" {counted} are filled.",
         draw,
     )

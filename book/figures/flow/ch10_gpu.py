@@ -58,9 +58,10 @@ def life_of_a_step(seconds, sizes):
     times = ", ".join(f"{name} {1000 * each:.1f} milliseconds" for name, each in seconds.items())
     held = ", ".join(f"{name} {size / 1e6:.1f} megabytes" for name, size in sizes.items())
     return Picture(
-        f"Three boxes in a row, as long as the phases of a training step: {times}. Below them, what is"
-        f" in memory: weights and moments all the time, activations growing in the forward pass and"
-        f" shrinking in the backward pass, gradients from the backward pass to the end. At most {held}.",
+        f"Three boxes in a row, as long as the phases of a training step: {times}. Below them,"
+        " what is in memory: weights and moments all the time, activations growing in the"
+        " forward pass and shrinking in the backward pass, gradients from the backward pass to"
+        f" the end. At most {held}.",
         draw,
     )
 
@@ -156,8 +157,8 @@ def two_workers(words, away):
     ways = ", ".join(f"{way} {distance:.1e}" for way, distance in away.items())
     return Picture(
         f"One batch is cut in two: {told}. Each part goes through a copy of the model and makes"
-        f" gradients. These meet in one average, multiplied by {' and '.join(f'{s:.2f}' for s in share)},"
-        f" and from it dashed arrows lead back to both copies. Distance from the gradient of the whole"
-        f" batch: {ways}.",
+        " gradients. These meet in one average, multiplied by"
+        f" {' and '.join(f'{s:.2f}' for s in share)}, and from it dashed arrows lead back to both"
+        f" copies. Distance from the gradient of the whole batch: {ways}.",
         draw,
     )

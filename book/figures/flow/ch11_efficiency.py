@@ -66,10 +66,10 @@ def tiles(query_len, key_len, block_size, now):
 
     blocks = -(-key_len // block_size)
     return Picture(
-        f"A table of scores cut into {blocks} upright blocks, with queries at its left and keys above."
-        f" The first {now} blocks are marked gone, block {now + 1} is filled and marked in memory, the"
-        f" others are not yet made. An arrow leads from the filled block to three narrow columns:"
-        " maximum, total and average.",
+        f"A table of scores cut into {blocks} upright blocks, with queries at its left and keys"
+        f" above. The first {now} blocks are marked gone, block {now + 1} is filled and marked in"
+        " memory, the others are not yet made. An arrow leads from the filled block to three"
+        " narrow columns: maximum, total and average.",
         draw,
     )
 
@@ -108,9 +108,10 @@ def growing_cache(words):
 
     told = "; ".join(f"{title} {total}" for title, total in made.items())
     return Picture(
-        f"Two triangles of words, one row for each of {count} steps. Without a cache all boxes of all"
-        " rows are filled. With a cache only the last box of each row is filled, and the others are"
-        f" dashed, because their keys and values are kept. Keys and values made: {told}.",
+        f"Two triangles of words, one row for each of {count} steps. Without a cache all boxes of"
+        " all rows are filled. With a cache only the last box of each row is filled, and the"
+        " others are dashed, because their keys and values are kept. Keys and values made:"
+        f" {told}.",
         draw,
     )
 

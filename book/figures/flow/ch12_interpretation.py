@@ -44,8 +44,8 @@ def word_links(english, italian, sure, possible):
         return ", ".join(f"{english[i]} with {italian[j]}" for i, j in sorted(links))
 
     return Picture(
-        f"The English words {' '.join(english)} above, the Italian words {' '.join(italian)} below, and"
-        f" lines between words that translate each other. Solid: {told(sure)}. Dashed:"
+        f"The English words {' '.join(english)} above, the Italian words {' '.join(italian)}"
+        f" below, and lines between words that translate each other. Solid: {told(sure)}. Dashed:"
         f" {told(possible - sure)}.",
         draw,
     )
@@ -112,10 +112,10 @@ def path_of_an_ablation(parts, gates, kept, whole, without):
 
     off = [str(head) for head, gate in enumerate(gates) if not gate]
     return Picture(
-        f"{len(parts)} heads side by side, each with the numbers that it found. Below each a gate: the"
-        f" gate of head {' and '.join(off)} multiplies by 0, the other by 1. What is left goes through"
-        f" the matrix of the output, which makes {_listed(without)}; with all heads it was"
-        f" {_listed(whole)}.",
+        f"{len(parts)} heads side by side, each with the numbers that it found. Below each a"
+        f" gate: the gate of head {' and '.join(off)} multiplies by 0, the other by 1. What is"
+        f" left goes through the matrix of the output, which makes {_listed(without)}; with all"
+        f" heads it was {_listed(whole)}.",
         draw,
     )
 
@@ -146,45 +146,21 @@ def two_heads_in_turn(words, before, induction):
         sheet, apart = Drawing(), 49 if phone else 84
         wide = apart - (4 if phone else 18)
 
-        def level(y, role, texts):
-            return [
-                sheet.box((apart * place, y), text, role, width=wide, height=28, size=SMALL)
-                for place, text in enumerate(texts)
-            ]
+        def level(y, role, texts, marked, other):
+            boxes = []
+            for place, text in enumerate(texts):
+                kinds = (other, "solid") if place == marked else (role, "box")
+                centre, size = (apart * place, y), {"width": wide, "height": 28, "size": SMALL}
+                boxes.append(sheet.box(centre, text, kinds[0], kind=kinds[1], **size))
+            return boxes
 
-        low = level(200, "plain", words)
-        middle = level(
-            100, "key", [words[before[place]] if place else "–" for place in range(len(words))]
-        )
-        high = sheet.box(
-            (apart * last, 0),
-            words[there],
-            "right",
-            width=wide,
-            height=28,
-            size=SMALL,
-            kind="solid",
-        )
+        brought = ["–", *(words[place] for place in before[1:])]
+        low = level(200, "plain", words, last, "query")
+        middle = level(100, "key", brought, there, "key")
+        size = {"width": wide, "height": 28, "size": SMALL, "kind": "solid"}
+        high = sheet.box((apart * last, 0), words[there], "right", **size)
         for place in range(1, len(words)):
             sheet.arrow(low[before[place]].north, middle[place].south, role="key")
-        sheet.box(
-            (apart * last, 200),
-            words[last],
-            "query",
-            width=wide,
-            height=28,
-            size=SMALL,
-            kind="solid",
-        )
-        sheet.box(
-            (apart * there, 100),
-            words[before[there]],
-            "key",
-            width=wide,
-            height=28,
-            size=SMALL,
-            kind="solid",
-        )
         start = (apart * there, 86)
         sheet.arrow(start, (apart * there, 0), high.west, role="right", width=3)
         sheet.words(
@@ -203,9 +179,9 @@ def two_heads_in_turn(words, before, induction):
         return sheet
 
     return Picture(
-        f"The text {' '.join(words)} in a row. Above each position is what the first head brought to it,"
-        f" the word before. The second head works at the last position, whose word is {words[last]}: it"
-        f" looks for the position whose word before was {words[last]}, finds position {there}, and"
-        f" takes what is written there, {words[there]}.",
+        f"The text {' '.join(words)} in a row. Above each position is what the first head brought"
+        " to it, the word before. The second head works at the last position, whose word is"
+        f" {words[last]}: it looks for the position whose word before was {words[last]}, finds"
+        f" position {there}, and takes what is written there, {words[there]}.",
         draw,
     )

@@ -44,13 +44,15 @@ def four_models(models):
     for model in models:
         asked = ", ".join(model["predicts"].values())
         told.append(
-            f"{model['title']}: {len(model['inputs'])} places, {len(model['sees'])} lines, asked for {asked}"
+            f"{model['title']}: {len(model['inputs'])} places, {len(model['sees'])} lines, asked"
+            f" for {asked}"
         )
     return Picture(
-        "Four panels, each with a row of inputs below, a row of outputs above, and a line wherever an"
-        f" output moves with an input. {'; '.join(told)}. In BERT and ViT every output is joined to all"
-        " inputs, in GPT to those at its place and to the left, and in T5 the outputs on the right are"
-        " joined to all words of the encoder and to their own up to their place.",
+        "Four panels, each with a row of inputs below, a row of outputs above, and a line"
+        f" wherever an output moves with an input. {'; '.join(told)}. In BERT and ViT every"
+        " output is joined to all inputs, in GPT to those at its place and to the left, and in"
+        " T5 the outputs on the right are joined to all words of the encoder and to their own up"
+        " to their place.",
         draw,
     )
 
@@ -130,8 +132,8 @@ def image_to_patches(image, patches, patch_size, rows):
 
     return Picture(
         f"An image of {image.shape[0]} by {image.shape[1]} pixels is cut into {count} patches of"
-        f" {patch_size} by {patch_size}. Each patch becomes a row of {len(patches[0])} pixels, from the"
-        f" upper left patch to the lower right one, and a matrix makes a vector of {len(rows[0])} numbers"
-        f" of each row. Patch {marked + 1} is marked on its way.",
+        f" {patch_size} by {patch_size}. Each patch becomes a row of {len(patches[0])} pixels,"
+        " from the upper left patch to the lower right one, and a matrix makes a vector of"
+        f" {len(rows[0])} numbers of each row. Patch {marked + 1} is marked on its way.",
         draw,
     )

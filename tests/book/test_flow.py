@@ -1,0 +1,224 @@
+"""Pictures of the flow: each chapter has some, they fit a phone, say in words what they show, and
+their numbers are those that were computed.
+"""
+
+import inspect
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from autograder.course import ROOT, pages
+from book import figures
+from book.figures.flow import hand
+from book.palette import ROLES
+from solutions.ch01_embeddings import embed, embedding_gradient, one_hot
+from solutions.ch02_positional_encoding import sinusoidal_encoding
+from solutions.ch03_bottleneck import additive_attention
+from solutions.ch04_attention import attention_scores, scaled_dot_product_attention
+
+CHAPTERS = [page for page in pages() if page.startswith("book/ch")]
+PICTURES = {
+    name: made
+    for name, made in vars(figures).items()
+    if inspect.isfunction(made) and made.__module__.startswith("book.figures.flow.")
+}
+LEAST = 2  # in a chapter
+MOST_BYTES = 60_000  # of a picture, both of its drawings
+SMALLEST = 11  # words on a phone, in pixels
+ON_A_PHONE = 342  # pixels that a page of 390 leaves to a figure
+KNOWN = {*ROLES, "blue", "orange", "green", "purple", "plain", "muted"}
+LOOKS = {"wide", "phone", "both", "bold", "italic", "halo", "arrow", "head", "dashed"}
+LOOKS |= {"box", "solid", "frame", "cell", "sheet", "outline"}
+
+RNG = np.random.default_rng(0)
+IDS = np.array([4, 5, 8, 4])
+TOKENS = ["cats", "like", "other", "cats"]
+ENTRIES = ["<pad>", "<bos>", "<eos>", "<unk>", "cats", "like", "dogs", "fish", "other"]
+TABLE = RNG.normal(size=(9, 3)).round(1)
+GRADIENT = RNG.integers(0, 9, size=(4, 2)).astype(float)
+SOURCE, TARGET = ["your", "cat", "is", "lovely"], ["il", "tuo", "gatto"]
+KEYS = np.array([[1, 0], [0, 2], [-1, 0], [0, 1]], dtype=float)
+SUMS = KEYS + np.array([1, 0])
+CONTEXT, ADDITIVE = additive_attention(
+    np.array([1.0, 0]), KEYS, np.eye(2), np.eye(2), np.array([2.0, 4])
+)
+QUERY = np.array([[2, 4, 2, 2]], dtype=float)
+KEY = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]], dtype=float)
+VALUE = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 1, 0]], dtype=float)
+OUTPUT, WEIGHTS = scaled_dot_product_attention(QUERY, KEY, VALUE)
+BANKS = ["the bank of the river", "the bank lends money"]
+FOUND = {"x": (6, 512), "projected": (6, 512), "split": (8, 6, 64), "weights": (8, 6, 6)}
+FOUND |= {"found": (8, 6, 64), "merged": (6, 512), "output": (6, 512)}
+PAST = np.tril(np.ones((4, 4), dtype=bool))
+WRITTEN = ["il", "gatto", "nero", "dorme", "<eos>"]
+STATIONS = {"source ids": (2, 7), "embedded": (2, 7, 32), "memory": (2, 7, 32)}
+STATIONS |= {"target ids": (2, 10), "target embedded": (2, 10, 32), "decoder": (2, 10, 32)}
+STATIONS |= {"logits": (2, 10, 39), "cross-attention": (2, 4, 10, 7)}
+BYTES = {"weights": 2e6, "gradients": 2e6, "moments": 4e6, "activations": 9e6}
+EDGES = {("", "un"): 0.55, ("", "il"): 0.45, ("un", "un gatto"): 0.4, ("il", "il gatto"): 0.9}
+LEVELS = [[("", "<bos>", 1)], [("un", "un", 2), ("il", "il", 0)]]
+LEVELS += [[("un gatto", "gatto", 2), ("il gatto", "gatto", 0)]]
+PIXELS = RNG.random((6, 6))
+EXAMPLES = {  # the picture -> what it is given
+    "sentence_to_rows": (TOKENS, IDS, one_hot(IDS, 9), ENTRIES, TABLE, embed(IDS, TABLE)),
+    "scatter_add": (TOKENS, IDS, GRADIENT, ENTRIES, embedding_gradient(IDS, GRADIENT, 9)),
+    "order_lost_and_kept": (
+        *(["dog bites man", "man bites dog"], "dog"),
+        *(np.ones((2, 4)), RNG.normal(size=(2, 4))),
+    ),
+    "clock_hands": (sinusoidal_encoding(4, 4), ["0: dog", "1", "2", "3"], ["pair 0", "pair 1"]),
+    "one_vector_machine": (SOURCE, TARGET, 16, 32),
+    "looking_back_machine": (SOURCE, TARGET, [0.2, 0.6, 0.05, 0.15], 32),
+    "look_back_by_hand": (
+        *(SOURCE, KEYS, SUMS, np.tanh(SUMS) @ [2, 4]),
+        *(ADDITIVE, CONTEXT),
+    ),
+    "attention_by_hand": (
+        *(["The", "cat", "sat"], QUERY[0], KEY, VALUE),
+        *(attention_scores(QUERY, KEY)[0], WEIGHTS[0], OUTPUT[0], "sat"),
+    ),
+    "one_row_two_vectors": (
+        *("bank", [1, 1], ["water", "money"], BANKS),
+        *([np.ones((len(each.split()), 2)) for each in BANKS],),
+        *([np.full(len(each.split()), 0.2) for each in BANKS], [[1.1, 0.4], [0.4, 1.3]]),
+    ),
+    "one_head_or_two": (
+        *(["dog", "bites", "man", "today"], "bites", VALUE[[0, 1, 2, 0], :2]),
+        *(np.full(4, 0.25), np.full((2, 4), 0.25)),
+    ),
+    "split_attend_join": (FOUND, 8),
+    "dealt_features": (["dog", "bites", "man", "today"], 2),
+    "who_may_look": (
+        *(["<bos>", *WRITTEN[:-1]][:4], WRITTEN[:4]),
+        *({"without": np.ones((4, 4), dtype=bool), "with": PAST}, 1),
+    ),
+    "padding_mixed_in": (
+        *(["<bos>", "il", "<pad>", "<pad>"], 1),
+        *({"without": [0.3, 0.2, 0.25, 0.25], "with": [0.6, 0.4, 0, 0]},),
+    ),
+    "what_is_added": ("cat", np.array([2, 8]), np.array([-1, 1]), np.array([1, 9])),
+    "two_norm_orders": (),
+    "residual_stream": ((4, 512), 2),
+    "transformer_diagram": (STATIONS,),
+    "generation_loop": (
+        *(["the", "black", "cat", "sleeps"], ["<bos>", *WRITTEN[:-1]], WRITTEN),
+        *([0.9, 0.95, 1, 1, 1], (4, 4)),
+    ),
+    "training_loop": ({"src": (64, 9), "tgt": (64, 11), "logits": (64, 10, 345)}, 5.81, 123456),
+    "questions_of_a_sentence": (
+        ["<bos>", "il", "gatto", "è", "adorabile", "<eos>"],
+        [1, 4, 22, 6, 130, 2],
+    ),
+    "beam_tree": (
+        *(LEVELS, EDGES),
+        *({"greedy: 0.22": ["", "un", "un gatto"], "beam: 0.41": ["", "il", "il gatto"]},),
+    ),
+    "shared_runs": (WRITTEN[:3], {1: [True, False, True], 2: [False, True]}),
+    "life_of_a_step": ({"forward": 0.01, "backward": 0.02, "step": 0.004}, BYTES),
+    "memory_bars": ({"16 sentences": BYTES, "256 sentences": BYTES | {"activations": 9e7}},),
+    "two_workers": ([46, 12], {"by words": 1e-7, "plain mean": 0.3}),
+    "tiles": (6, 15, 3, 2),
+    "growing_cache": (["il", "tuo", "gatto", "è", "un", "gatto"],),
+    "shared_heads": ({"each its own": (8, 8), "grouped": (8, 2)},),
+    "word_links": (SOURCE, TARGET, {(0, 1), (1, 2)}, {(0, 1), (1, 2), (3, 0)}),
+    "path_of_an_ablation": (
+        *(np.ones((2, 4)), [1, 0], np.ones((2, 4)) * [[1], [0]]),
+        *(RNG.normal(size=8), RNG.normal(size=8)),
+    ),
+    "two_heads_in_turn": (
+        ["<bos>", "the", "cat", "sat", ".", "the", "cat"],
+        [0, 0, 1, 2, 3, 4, 5],
+        [0, 0, 0, 0, 0, 2, 3],
+    ),
+    "four_models": (
+        [
+            *(
+                {"title": f"model {n}", "inputs": TOKENS, "encoder": n, "sees": {(1, 0)}}
+                | {"predicts": {1: "a word"}}
+                for n in range(4)
+            ),
+        ],
+    ),
+    "image_to_patches": (
+        *(PIXELS, PIXELS.reshape(3, 2, 3, 2).swapaxes(1, 2).reshape(9, 4)),
+        *(2, RNG.normal(size=(9, 8))),
+    ),
+}
+
+
+@pytest.fixture(params=EXAMPLES)
+def picture(request):
+    """Each picture, drawn from an example."""
+    return PICTURES[request.param](*EXAMPLES[request.param])
+
+
+def words_in(drawing):
+    """Return all that is written in a drawing, in one line."""
+    return " ".join(re.findall(r">([^<>]+)</text>", drawing.svg("wide")))
+
+
+def test_there_is_an_example_of_each_picture():
+    assert set(EXAMPLES) == set(PICTURES)
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_chapter_has_pictures_that_are_neither_map_nor_curve(page):
+    text = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    called = re.findall(r"^figures\.(\w+)\(.*[^;]$", text, re.MULTILINE)  # ";" would hide it
+    assert len(PICTURES.keys() & set(called)) >= LEAST
+    hidden = re.findall(r"^figures\.(\w+)\(.*;$", text, re.MULTILINE)
+    assert not PICTURES.keys() & set(hidden)
+
+
+def test_a_picture_says_in_words_what_it_shows(picture):
+    assert re.match(r"[A-Z0-9].{80,}\.$", picture.alt, re.DOTALL)
+    assert "  " not in picture.alt and picture.alt == repr(picture)
+    assert 'role="img" aria-label="' in picture._repr_html_()
+    assert picture._repr_html_().count('aria-hidden="true"') == picture._repr_html_().count("<svg")
+
+
+def test_words_of_a_picture_can_be_read_on_a_phone(picture):
+    sizes = [int(size) for size in re.findall(r'font-size="(\d+)"', picture.phone.svg("phone"))]
+    assert min(sizes) * min(1, ON_A_PHONE / (picture.phone.width + 2 * hand.MARGIN)) >= SMALLEST
+    assert picture.wide.width <= hand.WIDEST and picture.phone.width <= hand.WIDEST_ON_PHONE
+
+
+def test_a_picture_is_light_and_its_colours_are_those_of_the_palette(picture):
+    assert len(picture._repr_html_().encode()) < MOST_BYTES
+    drawn = picture.wide.svg("wide") + picture.phone.svg("phone")
+    assert not re.search(r'="[^"]*(nan|inf|#)', drawn)
+    kinds = {kind for each in re.findall(r'class="([^"]*)"', drawn) for kind in each.split()}
+    assert kinds <= KNOWN | LOOKS
+
+
+def test_the_numbers_are_those_that_were_computed():
+    by_hand = PICTURES["attention_by_hand"](*EXAMPLES["attention_by_hand"])
+    for drawing, number in itertools.product((by_hand.wide, by_hand.phone), WEIGHTS[0]):
+        assert f"{number:.3f}" in words_in(drawing)
+    assert all(f"{number:.3f}" in words_in(by_hand.phone) for number in OUTPUT[0])
+    summed = PICTURES["scatter_add"](*EXAMPLES["scatter_add"])
+    twice = GRADIENT[0] + GRADIENT[3]  # "cats" is at both positions
+    assert f"cats gets [{twice[0]:g}, {twice[1]:g}]" in summed.alt
+    assert f"{twice[0]:g} {twice[1]:g}" in words_in(summed.wide)
+    context = words_in(PICTURES["look_back_by_hand"](*EXAMPLES["look_back_by_hand"]).phone)
+    assert all(f"{number:.2f}" in context for number in CONTEXT)
+    shapes = words_in(PICTURES["transformer_diagram"](STATIONS).phone)
+    assert "(2, 10, 39)" in shapes and "(2, 10, 32)" in shapes
+    hands = PICTURES["clock_hands"](*EXAMPLES["clock_hands"])
+    assert "57°" in words_in(hands.wide) and "115" in hands.alt  # one radian, and two
+
+
+def test_a_picture_without_two_layouts_is_sent_once():
+    assert PICTURES["two_norm_orders"]()._repr_html_().count("<svg") == 2
+    assert PICTURES["scatter_add"](*EXAMPLES["scatter_add"])._repr_html_().count("<svg") == 1
+
+
+def test_an_arrow_ends_where_it_was_told_to_and_writes_on_its_middle():
+    sheet = hand.Drawing()
+    one, other = sheet.box((0, 0), "a"), sheet.box((100, 0), "b")
+    sheet.arrow(one.east, other.west, text="(2, 3)")
+    drawn = sheet.svg("wide")
+    assert f"M{one.east[0]:.4g} 0L{other.west[0]:.4g} 0" in drawn and 'x="50"' in drawn
+    assert "(2, 3)" in words_in(sheet)
