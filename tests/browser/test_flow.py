@@ -1,0 +1,51 @@
+"""Pictures of the flow in a browser: words that can be read and do not cover each other, on a wide
+page and on a phone, in both themes.
+"""
+
+import pytest
+
+from autograder.course import pages
+
+CHAPTERS = [page for page in pages() if page.startswith("book/ch")]
+SMALLEST = 11  # pixels
+SEEN = """(pictures) => pictures.map((picture) => {
+    const drawn = [...picture.querySelectorAll("svg")].filter((svg) => svg.checkVisibility());
+    const edge = drawn[0].getBoundingClientRect();
+    const scale = edge.width / drawn[0].viewBox.baseVal.width;
+    const words = [...drawn[0].querySelectorAll("text")].map((each) => ({
+        said: each.textContent, ...each.getBoundingClientRect().toJSON(),
+        size: scale * parseFloat(getComputedStyle(each).fontSize),
+    }));
+    const inner = (each) => ({ // letters without the room above and below them
+        left: each.left + 1, right: each.right - 1,
+        top: each.top + each.height / 5, bottom: each.bottom - each.height / 5,
+    });
+    const meet = (one, other) => one.left < other.right && other.left < one.right
+        && one.top < other.bottom && other.top < one.bottom;
+    return {
+        drawn: drawn.length, wide: edge.width, label: picture.getAttribute("aria-label"),
+        smallest: Math.min(...words.map(({ size }) => size)),
+        outside: words.filter(({ left, right }) => left < edge.left - 1 || right > edge.right + 1)
+            .map(({ said }) => said),
+        covered: words.flatMap((one, place) => words.slice(0, place)
+            .filter((other) => meet(inner(one), inner(other)))
+            .map((other) => `${one.said} and ${other.said}`)),
+    };
+})"""
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_pictures_can_be_read(built_book, page, name):
+    page.goto(f"{built_book}{name}.html")
+    for width, theme in ((1280, "light"), (390, "dark")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=theme)
+        pictures = page.locator("figure .flow")
+        seen = pictures.evaluate_all(SEEN)
+        assert len(seen) >= 2
+        for picture in seen:
+            assert picture["drawn"] == 1 and picture["smallest"] >= SMALLEST, picture
+            assert picture["outside"] == picture["covered"] == [], picture
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ground = "(each) => getComputedStyle(each.closest('.text_html')).backgroundColor"
+    assert set(pictures.evaluate_all(f"(all) => all.map({ground})")) == {"rgba(0, 0, 0, 0)"}
