@@ -210,6 +210,16 @@ def test_the_numbers_are_those_that_were_computed():
     assert "57°" in words_in(hands.wide) and "115" in hands.alt  # one radian, and two
 
 
+def test_a_picture_that_moves_has_a_sentence_for_each_step():
+    moving = [name for name, given in EXAMPLES.items() if PICTURES[name](*given).steps]
+    assert moving == ["attention_by_hand", "generation_loop", "growing_cache"]
+    for name in moving:
+        made = PICTURES[name](*EXAMPLES[name])
+        for drawing in (made.wide, made.phone):
+            found = {int(step) for step in re.findall(r'data-step="(\d+)"', drawing.svg("wide"))}
+            assert found == set(range(1, len(made.steps) + 1))
+
+
 def test_a_picture_without_two_layouts_is_sent_once():
     assert PICTURES["two_norm_orders"]()._repr_html_().count("<svg") == 2
     assert PICTURES["scatter_add"](*EXAMPLES["scatter_add"])._repr_html_().count("<svg") == 1

@@ -49,3 +49,49 @@ def test_pictures_can_be_read(built_book, page, name):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     ground = "(each) => getComputedStyle(each.closest('.text_html')).backgroundColor"
     assert set(pictures.evaluate_all(f"(all) => all.map({ground})")) == {"rgba(0, 0, 0, 0)"}
+
+
+@pytest.fixture
+def player(page, built_book):
+    """The buttons below chapter 4's example, with a clock that the test moves."""
+    page.clock.install()
+    page.goto(f"{built_book}book/ch04_attention.html")
+    return page.locator(".flow-player")
+
+
+def hidden(page):
+    """Return the steps that are not shown yet, in the drawing that a reader sees."""
+    parts = page.locator(".flow[data-steps] svg:visible [data-step].later").all()
+    return sorted({part.get_attribute("data-step") for part in parts})
+
+
+def test_a_picture_plays_steps_and_stops(page, player):
+    assert hidden(page) == [] and player.get_by_role("button", name="Next").is_disabled()
+    play = player.get_by_role("button", name="Play")
+    play.focus()
+    page.keyboard.press("Enter")
+    assert hidden(page) == ["2", "3"]
+    assert "1, 3 and 2" in player.locator("p").inner_text()
+    page.clock.run_for(1800)
+    assert hidden(page) == ["3"]
+    player.get_by_role("button", name="Stop").click()
+    page.clock.run_for(10_000)
+    assert hidden(page) == ["3"]
+    player.get_by_role("button", name="Back").click()
+    assert hidden(page) == ["2", "3"]
+    for _ in range(2):
+        player.get_by_role("button", name="Next").click()
+    assert hidden(page) == []
+    play.click()
+    page.clock.run_for(10_000)
+    assert hidden(page) == [] and play.inner_text() == "Play"
+    assert page.errors_seen == []
+
+
+def test_nothing_plays_by_itself_for_a_reader_who_wants_no_motion(page, built_book):
+    page.emulate_media(reduced_motion="reduce")
+    page.clock.install()
+    page.goto(f"{built_book}book/ch04_attention.html")
+    page.get_by_role("button", name="From the start").click()
+    page.clock.run_for(10_000)
+    assert hidden(page) == ["2", "3"]

@@ -88,7 +88,18 @@ def attention_by_hand(words, query, key, value, scores, weights, output, of):
         f" each weight multiplies a value. {asked}. The three lines, as thick as the weights, end"
         f" in the output, {_listed(output, 3)}.",
         draw,
+        steps=(
+            f"The query of “{of}” meets each key. A dot product, divided by"
+            f" {len(query) ** 0.5:.0f}, is a score: {_spoken(scores)}.",
+            f"The softmax compares the scores and makes weights of them: {_spoken(weights, 3)}.",
+            f"Each value is multiplied by its weight, and “{of}” gets the sum.",
+        ),
     )
+
+
+def _spoken(numbers, decimals=0):
+    *first, last = (f"{number:.{decimals}f}" for number in numbers)
+    return f"{', '.join(first)} and {last}"
 
 
 def _listed(numbers, decimals=0):

@@ -163,4 +163,8 @@ def generation_loop(source, written, chosen, probabilities, memory_shape):
         f" arrow leads to every step of the decoder. {steps}. From each chosen word a dashed"
         " arrow leads to what the decoder reads at the next step.",
         draw,
+        steps=(
+            f"The decoder reads “{' '.join(written[: place + 1])}” and chooses “{word}”."
+            for place, word in enumerate(chosen)
+        ),
     )

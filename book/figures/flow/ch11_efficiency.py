@@ -113,7 +113,15 @@ def growing_cache(words):
         " others are dashed, because their keys and values are kept. Keys and values made:"
         f" {told}.",
         draw,
+        steps=(
+            f"Step {row + 1}: keys and values of {_words(row + 1)} without a cache, of one with it."
+            for row in range(count)
+        ),
     )
+
+
+def _words(count):
+    return f"{count} words" if count > 1 else "one word"
 
 
 def shared_heads(layouts):

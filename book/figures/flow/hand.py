@@ -8,6 +8,7 @@ y down.
 
 import html
 import itertools
+import json
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -311,22 +312,24 @@ class Picture:
     words.
     """
 
-    def __init__(self, alt, draw):
+    def __init__(self, alt, draw, steps=()):
         """Draw it.
 
         Args:
             alt: what the picture shows, in words.
             draw: function from whether it is for a phone to a Drawing.
+            steps: a sentence for each step of a picture that moves; `flow.js` plays it.
         """
-        self.alt = alt
+        self.alt, self.steps = alt, list(steps)
         self.wide, self.phone = draw(False), draw(True)
 
     def _repr_html_(self):
-        wide, phone = self.wide.svg("wide"), self.phone.svg("phone")
-        if wide.partition(" ")[2].partition(" ")[2] == phone.partition(" ")[2].partition(" ")[2]:
-            wide, phone = self.wide.svg("both"), ""
+        alike = self.wide.svg("both") == self.phone.svg("both")
+        layouts = {"both": self.wide} if alike else {"wide": self.wide, "phone": self.phone}
+        drawn = "".join(drawing.svg(layout) for layout, drawing in layouts.items())
+        told = f' data-steps="{html.escape(json.dumps(self.steps))}"' if self.steps else ""
         said = html.escape(self.alt)
-        return f'<div class="flow" role="img" aria-label="{said}">{wide}{phone}</div>'
+        return f'<div class="flow" role="img" aria-label="{said}"{told}>{drawn}</div>'
 
     def __repr__(self):
         return self.alt
