@@ -77,8 +77,8 @@ def sentence_to_rows(tokens, token_ids, one_hot, row_labels, table, embedded):
     return Picture(
         f"A sentence goes from left to right through four stations. {ways}. Each id becomes a row"
         f" of {len(table)} cells with a single 1 at the id, and that 1 selects one row of"
-        f" {len(table[0])} numbers from the table. {' and '.join(twice)}, which occurs twice, gets"
-        " the same row twice.",
+        f" {len(table[0])} numbers from the table. {' and '.join(twice).capitalize()}, which"
+        " occurs twice, gets the same row twice.",
         draw,
     )
 
@@ -137,7 +137,7 @@ def scatter_add(tokens, token_ids, grad_output, row_labels, gradient):
         f"{row_labels[row]} gets {_vector(gradient[row])}" for row in dict.fromkeys(token_ids)
     )
     return Picture(
-        f"{len(tokens)} positions on the left with their gradients, and arrows to the rows of the"
+        f"On the left {len(tokens)} positions with their gradients, and arrows to the rows of the"
         f" table that they looked up: {sums}. Where a word occurs twice, two arrows arrive and the"
         " row holds their sum. Rows without an arrow hold zeros.",
         draw,

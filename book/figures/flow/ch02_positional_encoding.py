@@ -54,7 +54,7 @@ def order_lost_and_kept(sentences, word, alone, placed):
 
     first, second = sentences
     told = [
-        f"from {title} it is {'the same in both' if same else 'different'}"
+        f"from {title} it is {'the same in both' if same else 'different in each'}"
         for title, _, same in panels
     ]
     return Picture(
@@ -107,6 +107,6 @@ def clock_hands(encoding, row_labels, column_labels):
     )
     return Picture(
         f"Two rows of {len(encoding)} clock faces, one face for each position. Each hand starts at"
-        f" twelve o'clock and turns clockwise. {ways}.",
+        f" twelve o'clock and turns clockwise. Angles: {ways}.",
         draw,
     )

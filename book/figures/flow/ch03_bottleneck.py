@@ -88,10 +88,10 @@ def one_vector_machine(read, written, d_model, d_hidden):
         return sheet
 
     return Picture(
-        f"An encoder reads {' '.join(read)}: each word, {d_model} numbers, leads up to one of"
+        f"An encoder reads “{' '.join(read)}”: each word, {d_model} numbers, leads up to one of"
         f" {len(read)} states in a chain, {d_hidden} numbers each. A thick orange arrow leads from"
         f" the last state alone, through one vector of {d_hidden} numbers whatever the length, to"
-        f" the chain of {len(written)} decoder states, which write {' '.join(written)}.",
+        f" the chain of {len(written)} decoder states, which write “{' '.join(written)}”.",
         draw,
     )
 
@@ -241,7 +241,7 @@ def look_back_by_hand(words, keys, sums, scores, weights, context):
         for word, key, both, score, weight in zip(words, keys, sums, scores, weights, strict=True)
     )
     return Picture(
-        f"One row for each word, with arrows from left to right. {rows}. All rows lead to the"
+        f"One row for each word, with arrows from left to right. For {rows}. All rows lead to the"
         f" context, {_pair(context, 2)}, along lines as thick as their weights.",
         draw,
     )

@@ -85,8 +85,8 @@ def attention_by_hand(words, query, key, value, scores, weights, output, of):
     return Picture(
         f"From top to bottom. The query of {of}, {_listed(query)}, sends an arrow to the key of"
         " each word, and each arrow is a dot product. The scores go through one softmax, and"
-        f" each weight multiplies a value. {asked}. The three lines, as thick as the weights, end"
-        f" in the output, {_listed(output, 3)}.",
+        f" each weight multiplies a value. Word by word: {asked}. The three lines, as thick as"
+        f" the weights, end in the output, {_listed(output, 3)}.",
         draw,
         steps=(
             f"The query of “{of}” meets each key. A dot product, divided by"

@@ -53,7 +53,7 @@ def one_head_or_two(words, of, value, together, apart):
     one = _listed(together @ value)
     two = " and ".join(_listed(weights @ value) for weights in apart)
     return Picture(
-        f"The sentence {' '.join(words)}, each word with a value of two numbers. With one head,"
+        f"The sentence “{' '.join(words)}”, each word with a value of two numbers. With one head,"
         f" lines from two words meet in one average, {one}. With two heads, one line leads to"
         f" each of two averages that lie side by side, {two}.",
         draw,
@@ -100,7 +100,7 @@ def dealt_features(words, num_heads):
 
     first, second = len(words) // num_heads, num_heads
     return Picture(
-        f"Two tables of {len(words)} words, {', '.join(words)}, with {d_model} features each; in"
+        f"Two tables of {len(words)} words, “{' '.join(words)}”, with {d_model} features each; in"
         " every cell the number of the head that gets it. Left, cut and then transposed: in each"
         f" row the first {d_model // second} features belong to head 0, the next to head 1."
         f" Right, view alone: all features of the first {first} words belong to head 0, all of"

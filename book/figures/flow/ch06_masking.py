@@ -51,9 +51,9 @@ def who_may_look(inputs, answers, masks, of):
 
     counted = "; ".join(f"{title}: {int(mask.sum())} arrows" for title, mask in masks.items())
     return Picture(
-        f"Below, the words that a decoder reads, {' '.join(inputs)}; above, what it should say at"
-        f" each of them, {' '.join(answers)}. An arrow leads from each word to the positions that"
-        f" may look at it. {counted}. Without a mask one arrow leads from {answers[of]} to the"
+        f"Below, the words that a decoder reads, “{' '.join(inputs)}”; above, what it should say at"
+        f" each of them, “{' '.join(answers)}”. An arrow leads from each word to the positions that"
+        f" may look at it; {counted}. Without a mask one arrow leads from {answers[of]} to the"
         " very position that should say it; with the mask every arrow comes from the same"
         " position or an earlier one.",
         draw,
@@ -103,8 +103,8 @@ def padding_mixed_in(words, of, rows):
         for title, row in rows.items()
     )
     return Picture(
-        f"Lines from the positions {' '.join(words)} to the average that {words[of]} gets, as"
-        f" thick as its weights. {told}. With the mask the lines from padding are dashed and"
+        f"Lines from the positions “{' '.join(words)}” to the average that {words[of]} gets, as"
+        f" thick as its weights; {told}. With the mask the lines from padding are dashed and"
         " count nothing.",
         draw,
     )

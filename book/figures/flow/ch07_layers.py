@@ -49,7 +49,10 @@ def what_is_added(word, before, found, after):
         sheet.words((extra.centre[0], extra.y + 38), "what it found", "query", size=SMALL)
         return sheet
 
-    said = [[f"{number:.0f}" for number in each] for each in (before, found, after)]
+    said = [
+        [f"{number:.0f}".replace("-", "\N{MINUS SIGN}") for number in each]
+        for each in (before, found, after)
+    ]
     one, other, both = (", ".join(each) for each in said)
     return Picture(
         f"The features of {word}, [{one}], go straight on along a thick line. On the way a branch"
@@ -175,8 +178,8 @@ def residual_stream(shape, layers):
         return sheet
 
     return Picture(
-        f"One thick line, x, of shape {said} from beginning to end. {len(parts)} parts hang on"
-        f" it, attention and feed-forward in turn, {layers} layers of both. Each part reads a"
+        f"One thick line, x, of shape {said} from beginning to end. On it hang {len(parts)} parts,"
+        f" attention and feed-forward in turn, {layers} layers of both. Each part reads a"
         " copy from the line, through its norm, and a plus sign adds what it finds to the line.",
         draw,
     )

@@ -6,20 +6,31 @@ ENCODER, DECODER = 76, 252  # where the two columns are
 WIDE, TALL = 144, 30  # of a box
 SELF, CROSS, NETWORK = -142, -212, -282  # heights of the parts of a layer
 
+STATIONS = (
+    "source ids",
+    "embedded",
+    "memory",
+    "target ids",
+    "target embedded",
+    "decoder",
+    "logits",
+)
+
 
 def transformer_diagram(shapes=None):
     """Draw the whole Transformer from bottom to top: the encoder on the left, the decoder on the
     right, and the memory between them.
 
     Args:
-        shapes: dict from "source ids", "embedded", "memory", "target ids", "target embedded",
-            "decoder", "logits" and "cross-attention" to the shape of that tensor; None for a
-            drawing without shapes.
+        shapes: dict from each of `STATIONS` to the shape of that tensor; None for a drawing without
+            shapes.
 
     Returns:
         the Picture.
     """
-    said = {name: f"({', '.join(map(str, shape))})" for name, shape in (shapes or {}).items()}
+    said = {
+        name: f"({', '.join(map(str, shapes[name]))})" for name in STATIONS if shapes is not None
+    }
 
     def draw(phone):
         sheet = Drawing()
@@ -115,7 +126,7 @@ def generation_loop(source, written, chosen, probabilities, memory_shape):
         )
         said = sheet.words(
             (0, -62),
-            f"the encoder reads once: {' '.join(source)}",
+            f"the encoder reads once: “{' '.join(source)}”",
             "encoder",
             anchor="start",
             size=SMALL,
@@ -155,12 +166,12 @@ def generation_loop(source, written, chosen, probabilities, memory_shape):
         return sheet
 
     steps = "; ".join(
-        f"after {' '.join(written[: place + 1])} it chooses {word}, with {p:.3f}"
+        f"after “{' '.join(written[: place + 1])}” it chooses {word}, with {p:.3f}"
         for place, (word, p) in enumerate(zip(chosen, probabilities, strict=True))
     )
     return Picture(
-        f"The encoder reads {' '.join(source)} once and makes the memory, a bar from which an"
-        f" arrow leads to every step of the decoder. {steps}. From each chosen word a dashed"
+        f"The encoder reads “{' '.join(source)}” once and makes the memory, a bar from which an"
+        f" arrow leads to every step of the decoder: {steps}. From each chosen word a dashed"
         " arrow leads to what the decoder reads at the next step.",
         draw,
         steps=(

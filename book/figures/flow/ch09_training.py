@@ -128,8 +128,8 @@ def questions_of_a_sentence(words, ids):
     )
     return Picture(
         "Two rows of boxes with words and ids, and an arrow from each box below to the one above"
-        f" it. The lower row is what the decoder reads, {' '.join(words[:-1])}, the upper row"
-        f" what it should say, {' '.join(words[1:])}, so each word is asked for the one that"
+        f" it. The lower row is what the decoder reads, “{' '.join(words[:-1])}”, the upper row"
+        f" what it should say, “{' '.join(words[1:])}”, so each word is asked for the one that"
         f" follows: {asked}.",
         draw,
     )
@@ -240,8 +240,8 @@ def shared_runs(words, runs):
         f"{sum(found)} of {len(found)} runs of {length}" for length, found in runs.items()
     )
     return Picture(
-        f"Below the words {' '.join(words)} a bar for each run of one, two, three and four words,"
+        f"Below the words “{' '.join(words)}” a bar for each run of one, two, three and four words,"
         " as wide as its words: filled where the reference has the run, dashed where it has not."
-        f" {counted} are filled.",
+        f" Filled are {counted}.",
         draw,
     )

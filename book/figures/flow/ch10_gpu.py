@@ -101,8 +101,8 @@ def memory_bars(rows):
         for label, parts in rows.items()
     )
     return Picture(
-        f"{len(rows)} stacks of boxes, drawn to scale, in megabytes. {told}. Weights, gradients and"
-        " moments are equally high in all of them; only the activations grow.",
+        f"There are {len(rows)} stacks of boxes, drawn to scale, in megabytes. {told}. Only the"
+        " activations grow from stack to stack.",
         draw,
     )
 

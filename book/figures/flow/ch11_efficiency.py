@@ -160,7 +160,7 @@ def shared_heads(layouts):
         for title, (heads, kv) in layouts.items()
     )
     return Picture(
-        f"Numbered heads of queries above, heads of keys and values below, joined by lines. {told}."
+        f"Numbered heads of queries above, heads of keys and values below, joined by lines: {told}."
         " Where heads share, neighbours are joined to the same head below.",
         draw,
     )

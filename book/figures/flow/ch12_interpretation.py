@@ -44,7 +44,7 @@ def word_links(english, italian, sure, possible):
         return ", ".join(f"{english[i]} with {italian[j]}" for i, j in sorted(links))
 
     return Picture(
-        f"The English words {' '.join(english)} above, the Italian words {' '.join(italian)}"
+        f"The English words “{' '.join(english)}” above, the Italian words “{' '.join(italian)}”"
         f" below, and lines between words that translate each other. Solid: {told(sure)}. Dashed:"
         f" {told(possible - sure)}.",
         draw,
@@ -112,10 +112,10 @@ def path_of_an_ablation(parts, gates, kept, whole, without):
 
     off = [str(head) for head, gate in enumerate(gates) if not gate]
     return Picture(
-        f"{len(parts)} heads side by side, each with the numbers that it found. Below each a"
-        f" gate: the gate of head {' and '.join(off)} multiplies by 0, the other by 1. What is"
-        f" left goes through the matrix of the output, which makes {_listed(without)}; with all"
-        f" heads it was {_listed(whole)}.",
+        f"There are {len(parts)} heads side by side, each with the numbers that it found. Below"
+        f" each a gate: the gate of head {' and '.join(off)} multiplies by 0, the other by 1."
+        f" What is left goes through the matrix of the output, which makes {_listed(without)};"
+        f" with all heads it was {_listed(whole)}.",
         draw,
     )
 
@@ -179,7 +179,7 @@ def two_heads_in_turn(words, before, induction):
         return sheet
 
     return Picture(
-        f"The text {' '.join(words)} in a row. Above each position is what the first head brought"
+        f"The text “{' '.join(words)}” in a row. Above each position is what the first head brought"
         " to it, the word before. The second head works at the last position, whose word is"
         f" {words[last]}: it looks for the position whose word before was {words[last]}, finds"
         f" position {there}, and takes what is written there, {words[there]}.",

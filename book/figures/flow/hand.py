@@ -16,7 +16,6 @@ from dataclasses import dataclass
 SIZE, SMALL = 14, 12  # of words, in pixels
 LETTER = 0.56  # mean width of a letter, as a share of its size; rather too wide
 LINE = 1.25  # from one line of words to the next, as a share of their size
-WIDEST, WIDEST_ON_PHONE = 690, 342  # of a drawing; each then has words of 11 pixels or more
 MARGIN = 4
 HEAD = 7  # length of an arrow's head
 ROUND = 6  # radius of a box's corners
@@ -193,28 +192,17 @@ class Drawing:
             self.words(place.centre, text, size=SMALL)
         return place
 
-    def arrow(
-        self, *points, role="plain", text="", side=None, width=1.6, dashed=False, bend=0, head=True
-    ):
+    def arrow(self, *points, role="plain", text="", side=None, width=1.6, dashed=False, head=True):
         """Draw an arrow through points.
 
         Args:
             text: what is written at its middle.
             side: (x, y) by which the text is moved from the middle; None to write on the line.
-            bend: how far a curve leaves the straight line between two points, in pixels, to the
-                left of its way.
         """
         points = [tuple(map(float, point)) for point in points]
         (x0, y0), (x1, y1) = points[-2:]
         middle = _middle(points)
         path = f"M{_pair(points[0])}" + "".join(f"L{_pair(point)}" for point in points[1:])
-        if bend:
-            away = math.hypot(x1 - x0, y1 - y0)
-            across = (bend * (y1 - y0) / away, -bend * (x1 - x0) / away)
-            pull = ((x0 + x1) / 2 + 2 * across[0], (y0 + y1) / 2 + 2 * across[1])
-            middle = (x0 + x1) / 2 + across[0], (y0 + y1) / 2 + across[1]
-            path, (x0, y0) = f"M{_pair(points[0])}Q{_pair(pull)} {_pair(points[-1])}", pull
-            self._reached(Place(*middle, 0, 0))
         look = f'style="stroke-width:{width:.3g}"' if width != 1.6 else ""
         self._add(f'<path class="arrow {role}{" dashed" if dashed else ""}" {look} d="{path}"/>')
         if head:
