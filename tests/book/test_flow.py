@@ -29,7 +29,7 @@ MOST_BYTES = 60_000  # of a picture, both of its drawings
 SMALLEST = 11  # words on a phone, in pixels
 ON_A_WIDE_PAGE, ON_A_PHONE = 690, 342  # pixels that a page leaves to a figure, or nearly so
 KNOWN = {*ROLES, "blue", "orange", "green", "purple", "plain", "muted"}
-LOOKS = {"wide", "phone", "both", "bold", "italic", "halo", "arrow", "head", "dashed"}
+LOOKS = {"wide", "phone", "both", "bold", "italic", "ground", "arrow", "head", "dashed"}
 LOOKS |= {"box", "solid", "frame", "cell", "sheet", "outline"}
 
 RNG = np.random.default_rng(0)

@@ -165,7 +165,9 @@ def one_row_two_vectors(word, row, directions, sentences, vectors, weights, outp
             for box, share in zip(places, shares, strict=True):
                 sheet.arrow(box.south, out.north, role=role, width=0.8 + 12 * share)
             for box, share in zip(places, shares, strict=True):
-                sheet.words((box.centre[0], y + 52), f"{share:.2f}", role, size=SMALL, halo="halo")
+                (x0, y0), (x1, y1) = box.south, out.north
+                at = x0 + 0.36 * (x1 - x0), y0 + 0.36 * (y1 - y0)
+                sheet.words(at, f"{share:.2f}", role, size=SMALL, halo=True)
             for place, name in enumerate(directions):
                 sheet.words((out.column(place, 2).centre[0], out.y + 36), name, "muted", size=SMALL)
         return sheet

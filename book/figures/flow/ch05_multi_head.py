@@ -205,20 +205,21 @@ def split_attend_join(shapes, num_heads):
         f" cut into {num_heads} blocks of features, one for each head: {said['split']}. Queries"
         f" and keys make {num_heads} maps of weights, {said['weights']}; with the values they"
         f" make what each head found, {said['found']}. Put side by side that is {said['merged']},"
-        f" and one more matrix makes the output, {said['output']}. The first head is darker from"
-        " its cut to its place beside the others.",
+        f" and one more matrix makes the output, {said['output']}. The first head has a stronger"
+        " colour from its cut to its place beside the others.",
         draw,
     )
 
 
 def _blocks(sheet, corner, count, role):
-    """Draw a matrix as wide as the model, cut into blocks of features, the first one darker."""
+    """Draw a matrix as wide as the model, cut into blocks of features, the first in a stronger"
+    " colour."""
     shares = [[0.9] + [0.3] * (count - 1)] if count > 1 else [[0.5]]
     return sheet.cells(corner, [[""] * count], role, cell=(BROAD / count, TALL), shares=shares)
 
 
 def _pile(sheet, corner, size, count, role):
-    """Draw one sheet for each head, the first in front and darker; return where that one is."""
+    """Draw one sheet for each head, the first in front and stronger; return where that one is."""
     sheet.stack(corner, count, size, role, shift=(4, -4))
     return sheet.cells(corner, [[""]], role, cell=size, shares=[[0.9]])
 

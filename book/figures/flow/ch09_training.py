@@ -180,7 +180,7 @@ def beam_tree(levels, edges, chosen):
                 f"{probability:.2f}",
                 roles.get((start, end), "muted"),
                 size=SMALL,
-                halo="halo",
+                halo=True,
             )
         for (label, way), role in zip(chosen.items(), ("orange", "blue"), strict=True):
             x, y = boxes[way[-1]].east

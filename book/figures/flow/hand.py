@@ -82,13 +82,22 @@ class Drawing:
         self._reach = []  # (left, top, right, bottom) of each part
 
     def words(
-        self, point, text, role="", *, anchor="middle", size=SIZE, bold=False, italic=False, halo=""
+        self,
+        point,
+        text,
+        role="",
+        *,
+        anchor="middle",
+        size=SIZE,
+        bold=False,
+        italic=False,
+        halo=False,
     ):
         """Write a text, its lines around a point.
 
         Args:
             anchor: "start", "middle" or "end": which end of the text is at the point.
-            halo: "halo" to clear the ground around the letters, where a line passes beneath them.
+            halo: whether to clear the ground below the letters, because a line passes there.
 
         Returns:
             its Place.
@@ -96,16 +105,19 @@ class Drawing:
         x, y = point
         lines, wide = text.split("\n"), width_of(text, size)
         top = y - LINE * size * len(lines) / 2
-        kinds = [role, halo, "bold" if bold else "", "italic" if italic else ""]
+        kinds = [role, "bold" if bold else "", "italic" if italic else ""]
         look = f'class="{" ".join(filter(None, kinds))}"' if any(kinds) else ""
+        left = x - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+        whole = Place(left, top, wide, LINE * size * len(lines))
+        if halo:
+            self._rectangle(Place(left, top + 1, wide, whole.height - 2), "ground")
         for place, line in enumerate(lines):
             down = top + LINE * size * (place + 0.5) + 0.35 * size
             self._add(
                 f'<text x="{x:.4g}" y="{down:.4g}" font-size="{size}" text-anchor="{anchor}" {look}'
                 f">{html.escape(line, quote=False)}</text>"
             )
-        left = x - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
-        return self._reached(Place(left, top, wide, LINE * size * len(lines)))
+        return self._reached(whole)
 
     def upright(self, point, text, role="", *, up=True, size=SMALL):
         """Write a text that begins at a point and runs upwards, or that ends there.
@@ -218,7 +230,7 @@ class Drawing:
                 role if role != "plain" else "muted",
                 size=SMALL,
                 anchor=anchor,
-                halo="halo",
+                halo=True,
             )
 
     def circle(self, centre, radius=11, text="", role="plain"):
