@@ -84,7 +84,7 @@ def test_at_first_all_answers_are_right(chapter):
         word.check(force=True)
         assert not [mark for mark in answers_of(chapter).values() if "✗" in mark]
     assert answers_of(chapter)["after"] == "no such word"
-    chapter.get_by_label("Sentence").select_option(index=1)
+    chapter.locator(".explorer").get_by_label("Sentence").select_option(index=1)
     assert chapter.locator(".heads-chips input").count() == 7
     assert not [mark for mark in answers_of(chapter).values() if "✗" in mark]
     assert chapter.errors_seen == []
@@ -107,7 +107,7 @@ def test_without_its_head_a_question_is_lost(chapter):
 
 
 def test_one_average_loses_answers(chapter):
-    chapter.get_by_label("One average").press("Space")
+    chapter.locator(".explorer").get_by_label("One average").press("Space")
     rows = [
         row.locator("td").all_inner_texts() for row in chapter.locator(".heads-maps tbody tr").all()
     ]
