@@ -113,6 +113,22 @@ def encode(sentence, vocabulary):
 
 
 # %% [markdown]
+# What does a small vocabulary cost? Put this into a new cell, move the slider, and count the 3s,
+# which stand for unknown words. If one of your functions is not there yet, you see its error under
+# the slider, and nothing else stops.
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(max_size=(4, 12))
+# def small_vocabulary(max_size=8):
+#     corpus = ["the cat saw the dog", "the dog saw a cat", "a bird saw the cat"]
+#     vocabulary = build_vocabulary(corpus, max_size)
+#     for sentence in corpus:
+#         print(encode(sentence, vocabulary), sentence)
+# ```
+
+# %% [markdown]
 # ## 3. One-hot vectors
 #
 # An id is a name, not a quantity: word 6 is not twice word 3. A one-hot vector says only *which*

@@ -139,6 +139,21 @@ def offset_matrix(offset, d_model):
 
 
 # %% [markdown]
+# Turn the offset with a slider, in a new cell. Which numbers of the matrix change fast, and which
+# hardly at all? The last line says how far the moved encoding of position 10 is from the one it
+# should reach.
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(offset=(-10, 10))
+# def moved(offset=1):
+#     matrix, encoding = offset_matrix(offset, 6), sinusoidal_encoding(21, 6)
+#     print(matrix.round(2))
+#     print("largest error:", np.abs(matrix @ encoding[10] - encoding[10 + offset]).max())
+# ```
+
+# %% [markdown]
 # ## 3. Does it know where a word is?
 #
 # How would you find out whether some layer notices the order of its words, if all you can do is

@@ -82,6 +82,25 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
 
 
 # %% [markdown]
+# How long does a state remember the first word? In a new cell, read one sentence twice, with
+# another first word the second time, and print by how much the two states differ after each word.
+# The slider sets the strength of `w_hidden`.
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(strength=(0.2, 2.0))
+# def remembered(strength=0.8):
+#     rng = np.random.default_rng(0)
+#     words, w_input = rng.normal(size=(10, 4)), rng.normal(size=(4, 4))
+#     w_hidden = strength * np.linalg.qr(rng.normal(size=(4, 4)))[0]
+#     others = words.copy()
+#     others[0] += 1
+#     one, other = (rnn_encode(each, w_input, w_hidden, np.zeros(4)) for each in (words, others))
+#     print(np.abs(one - other).max(axis=1).round(4))
+# ```
+
+# %% [markdown]
 # ## 2. Additive attention
 #
 # Now somebody who is writing the translation wants to know which of the reader's states to look at.

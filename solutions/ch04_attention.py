@@ -65,6 +65,19 @@ def softmax(scores, axis=-1):
 
 
 # %% [markdown]
+# What do larger scores do to the weights? Put this into a new cell and move the slider, from scores
+# that hardly differ to scores that leave one word alone. An error in your function is shown under
+# the slider.
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(scale=(0.0, 10.0))
+# def sharper(scale=1.0):
+#     print(softmax(scale * np.array([1.0, 2.0, 3.0])).round(3))
+# ```
+
+# %% [markdown]
 # ## 2. Attention scores
 #
 # How well does each key match each query? Take their dot product, and divide it by $\sqrt{d_k}$,

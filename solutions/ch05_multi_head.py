@@ -77,6 +77,18 @@ def split_heads(x, num_heads):
 
 
 # %% [markdown]
+# Put this into a new cell, and choose how many heads share the 12 features of two words. Follow one
+# number: in which head does it end up, and in which row?
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(num_heads=[1, 2, 3, 4, 6, 12])
+# def dealt_out(num_heads=2):
+#     print(split_heads(torch.arange(24.0).reshape(1, 2, 12), num_heads))
+# ```
+
+# %% [markdown]
 # ## 2. Merge the heads
 #
 # After each head has done its work, put the features of the heads side by side again, head 0 first,

@@ -147,6 +147,19 @@ def decoder_mask(token_ids, pad_id=0):
 
 
 # %% [markdown]
+# Put this into a new cell, and choose how many of the six places hold a word. What becomes of the
+# rows below the last word, and what of the columns to its right?
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(words=(1, 6))
+# def allowed(words=4):
+#     token_ids = torch.tensor([[5] * words + [0] * (6 - words)])
+#     print(decoder_mask(token_ids)[0, 0].int())
+# ```
+
+# %% [markdown]
 # ## 4. Masked attention
 #
 # Scaled dot-product attention, as in chapter 4, under a mask:

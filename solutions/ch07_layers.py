@@ -262,6 +262,22 @@ class EncoderLayer(nn.Module):
 
 
 # %% [markdown]
+# How large do the vectors become on their way through a stack? Put this into a new cell, and
+# compare the two orders of the norm at the same depth.
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(depth=(1, 24), norm_first=[False, True])
+# def through_the_stack(depth=6, norm_first=False):
+#     torch.manual_seed(0)
+#     x = torch.randn(1, 5, 32)
+#     for number in range(1, depth + 1):
+#         x = EncoderLayer(32, 4, 64, norm_first=norm_first)(x)
+#         print(f"after layer {number}: standard deviation {x.std():.2f}")
+# ```
+
+# %% [markdown]
 # ## What you have now
 #
 # You have a complete encoder layer. Six of them, one after the other, are the encoder of the 2017

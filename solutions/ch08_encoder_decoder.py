@@ -298,6 +298,19 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
+# What makes a model large? Put this into a new cell and guess before you move anything: does it
+# double with the layers, with `d_model`, or with the vocabulary?
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(layers=(1, 6), d_model=[64, 128, 256], words=[100, 1000, 10_000])
+# def size(layers=2, d_model=64, words=100):
+#     model = Transformer(words, words, d_model, 4, layers, layers, 4 * d_model)
+#     print(f"{sum(each.numel() for each in model.parameters()):,} numbers to learn")
+# ```
+
+# %% [markdown]
 # ## 3. Greedy decoding
 #
 # A trained model gives scores for the next word. To translate, start with `<bos>`, take the word

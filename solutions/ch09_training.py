@@ -168,6 +168,24 @@ def noam_rate(step, d_model, warmup_steps):
 
 
 # %% [markdown]
+# Put this into a new cell, and change the warm-up and the width of the model. Which of the two
+# moves the peak to the side, and which up and down?
+#
+# ```python
+# import matplotlib.pyplot as plt
+# from ipywidgets import interact
+#
+# @interact(warmup_steps=(100, 4000, 100), d_model=[64, 128, 256, 512])
+# def schedule(warmup_steps=1000, d_model=128):
+#     steps = range(1, 5001, 20)
+#     plt.plot(steps, [noam_rate(step, d_model, warmup_steps) for step in steps])
+#     plt.xlabel("step")
+#     plt.ylabel("learning rate")
+#     plt.ylim(0, 0.013)
+#     plt.show()
+# ```
+
+# %% [markdown]
 # ## 4. One training step
 #
 # Now join the parts. One step with one batch:

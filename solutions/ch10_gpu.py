@@ -115,6 +115,20 @@ def training_bytes(model, moments=2):
 
 
 # %% [markdown]
+# How large a model fits your GPU? Put this into a new cell. The model is made without memory for
+# its numbers (`meta`), so you can ask for one that would not fit here.
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(d_model=[512, 1024, 2048, 4096], layers=(1, 48), moments=[0, 1, 2])
+# def in_memory(d_model=512, layers=6, moments=2):
+#     with torch.device("meta"):
+#         layer = nn.TransformerEncoderLayer(d_model, 8, 4 * d_model)
+#     print(f"{layers * training_bytes(layer, moments) / 2**30:.2f} GiB, without activations")
+# ```
+
+# %% [markdown]
 # ## 3. How much of the machine does a run use?
 #
 # A device's data sheet says how many floating-point operations a second it can do at most: its

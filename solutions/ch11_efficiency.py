@@ -70,6 +70,20 @@ def attention_flops(batch, heads, query_len, key_len, head_dim):
 
 
 # %% [markdown]
+# From which length on does attention cost more than the projections around it? Put this into a new
+# cell, and look for the length at which it is half.
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(length=(256, 16_384, 256))
+# def shared_out(length=1024):
+#     attention = attention_flops(1, 8, length, length, 64)
+#     projections = 4 * 2 * length * 512 * 512
+#     print(f"{attention / (attention + projections):.0%} of the work is attention's two products")
+# ```
+
+# %% [markdown]
 # ## 2. How large is the cache?
 #
 # A decoder that writes word after word keeps the keys and the values of all words so far, in each

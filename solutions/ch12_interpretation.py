@@ -79,6 +79,20 @@ def attention_entropy(weights):
 
 
 # %% [markdown]
+# Put this into a new cell, and make a row of weights sharper or flatter. Where is the entropy
+# largest, and what does it go to when one weight is nearly 1?
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(sharpness=(0.0, 10.0))
+# def spread(sharpness=1.0):
+#     weights = torch.softmax(sharpness * torch.tensor([3.0, 2.0, 1.0, 0.0]), dim=-1)
+#     print([round(weight, 3) for weight in weights.tolist()])
+#     print(f"{attention_entropy(weights):.3f} nats, of at most {math.log(4):.3f}")
+# ```
+
+# %% [markdown]
 # ## 2. Attention through several layers
 #
 # The weights of the last layer say which *positions* it reads, but by then each position holds a

@@ -293,6 +293,21 @@ def next_word_distribution(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 # %% [markdown]
+# Put this into a new cell, and turn the three knobs that every chat has. Which of them can make a
+# word impossible, and which only rarer?
+#
+# ```python
+# from ipywidgets import interact
+#
+# @interact(temperature=(0.0, 3.0), top_k=(1, 5), top_p=(0.1, 1.0))
+# def next_word(temperature=1.0, top_k=5, top_p=1.0):
+#     logits = torch.tensor([[3.0, 2.5, 1.0, 0.5, -1.0]])
+#     chances = next_word_distribution(logits, temperature, top_k, top_p)
+#     for word, chance in zip(["cat", "dog", "bird", "fish", "moon"], chances[0], strict=True):
+#         print(f"{word:5}{chance:6.1%} " + "#" * round(40 * chance.item()))
+# ```
+
+# %% [markdown]
 # ## 5. Everything is text to text
 #
 # T5 puts every task into one form: text goes in, text comes out. So does its pretraining. Spans are
