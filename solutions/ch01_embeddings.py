@@ -9,8 +9,8 @@
 # %% [markdown]
 # # From words to vectors
 #
-# A matrix cannot be multiplied by the word "cat". In this notebook you build the road from a
-# sentence to the array of numbers that every later chapter starts from:
+# A matrix cannot be multiplied by the word "cat". In this notebook you get from a sentence to the
+# array of numbers that every later chapter starts from:
 #
 # words → a **vocabulary** → **token ids** → **one-hot** vectors → **embeddings**, and the gradient
 # that lets a table of embeddings learn.
@@ -28,8 +28,9 @@ import numpy as np
 
 # %% [markdown]
 # The first four entries of every vocabulary are not words. `<pad>` fills short sentences up,
-# `<bos>` and `<eos>` mark where a sentence begins and ends, `<unk>` stands for any word that the
-# vocabulary does not have. Their ids are the same in the whole course.
+# `<bos>` and `<eos>` mark where a sentence begins and ends, and `<unk>` replaces any word that the
+# vocabulary does not have. Their ids are the same in the whole course, so that code can rely on
+# them.
 
 # %%
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -39,8 +40,8 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 # ## 1. A vocabulary
 #
 # Give every word a number. Write `build_vocabulary(sentences, max_size=None)`: a dictionary from
-# token to id that holds the four special tokens first, then the words, the most frequent one first.
-# Words that occur equally often stand in alphabetical order, so that everybody who builds this
+# token to id, which begins with the four special tokens. Then come the words, most frequent first,
+# and words that occur equally often in alphabetical order, so that everybody who builds this
 # vocabulary gets the same ids.
 #
 # | call | result |
@@ -48,8 +49,8 @@ PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 # | `build_vocabulary(["the cat sat", "the mat"])` | `{"<pad>": 0, "<bos>": 1, "<eos>": 2, "<unk>": 3, "the": 4, "cat": 5, "mat": 6, "sat": 7}` |
 # | the same with `max_size=6` | the first six of these: up to `"cat": 5` |
 #
-# `max_size` counts the special tokens too, so a `max_size` below 4 cannot be met: raise a
-# `ValueError` that says so. `sentences` may be any iterable of strings, also a generator, which can
+# `max_size` counts the special tokens too, so a `max_size` below 4 has no room for them: raise a
+# `ValueError` that says so. `sentences` may be any iterable of strings, even a generator, which can
 # be read only once.
 #
 # *Hint:* `sorted` takes a key, and a key may be a pair. Which pair puts large counts first and
@@ -65,8 +66,8 @@ def build_vocabulary(sentences, max_size=None):
         max_size: largest number of entries, the four special tokens included; None for no limit.
 
     Returns:
-        dict[str, int]: `SPECIAL_TOKENS` as ids 0 to 3, then words by falling frequency, ties in
-        alphabetical order.
+        dict[str, int]: `SPECIAL_TOKENS` as ids 0 to 3, then words from the most to the least
+        frequent, ties in alphabetical order.
 
     Raises:
         ValueError: if `max_size` is below 4.
@@ -91,8 +92,8 @@ def build_vocabulary(sentences, max_size=None):
 # With the vocabulary of exercise 1, `encode("the dog sat", vocabulary)` is `array([4, 3, 7])`:
 # "dog" is unknown.
 #
-# *Hint:* an empty sentence has no words, so its result has shape `(0,)`, and it is still `int64`.
-# What dtype does `np.array([])` have?
+# *Hint:* an empty sentence has no words, so its result has the shape `(0,)`, but the dtype is still
+# `int64`. What dtype does `np.array([])` have?
 
 
 # %% exercise="encode" points=1
@@ -132,7 +133,7 @@ def encode(sentence, vocabulary):
 # ## 3. One-hot vectors
 #
 # An id is a name, not a quantity: word 6 is not twice word 3. A one-hot vector says only *which*
-# word it is: `vocab_size` numbers, all 0 but a single 1 at the place of the id.
+# word it is: it has `vocab_size` zeros, with a single 1 at the index of the id.
 #
 # `one_hot(np.array([2, 0]), vocab_size=4)` is
 #
@@ -141,12 +142,12 @@ def encode(sentence, vocabulary):
 #  [1., 0., 0., 0.]]
 # ```
 #
-# `token_ids` may have any shape; the result has one more axis, at the end. An id outside `[0,
-# vocab_size)` is a mistake somewhere upstream: raise a `ValueError`. That includes negative ids,
-# which NumPy would silently count from the end.
+# `token_ids` may have any shape, and the result has one more axis, at the end. An id outside `[0,
+# vocab_size)` means that a mistake was made earlier, so raise a `ValueError`. That includes
+# negative ids, which NumPy would silently count from the end.
 #
-# *Hint:* comparing an array of ids with `np.arange(vocab_size)` gives True in the right place, once
-# the shapes broadcast.
+# *Hint:* comparing an array of ids with `np.arange(vocab_size)` gives True in the right places, if
+# you first make the two shapes broadcast.
 
 
 # %% exercise="one_hot" points=2
@@ -176,7 +177,7 @@ def one_hot(token_ids, vocab_size):
 # ## 4. Embeddings
 #
 # An embedding table has one row of `d_model` numbers for each word. The embedding of a word is its
-# one-hot vector times the table, and that product just picks a row:
+# one-hot vector times the table, but that product only picks a row:
 #
 # ```text
 #                          [ 0.1  0.2 ]
@@ -185,10 +186,11 @@ def one_hot(token_ids, vocab_size):
 #                          [ 0.7  0.8 ]
 # ```
 #
-# Write `embed(token_ids, table)`, which gives the same numbers as `one_hot(token_ids, vocab_size) @
-# table` and never builds the one-hot vectors. With 30,000 words that saves almost all of the work.
+# So write `embed(token_ids, table)`, which gives the same numbers as `one_hot(token_ids,
+# vocab_size) @ table` without ever building the one-hot vectors. With 30,000 words that saves
+# almost all of the work.
 #
-# *Hint:* NumPy indexes with arrays of any shape.
+# *Hint:* an index in NumPy may itself be an array, of any shape.
 
 
 # %% exercise="embed" points=1
@@ -216,20 +218,20 @@ def embed(token_ids, table):
 # explore_lookup(embed, one_hot, encode)
 # ```
 #
-# That is the table of the book's page. The ids, the one-hot vectors and the rows beside it are what
-# your three functions return.
+# You will see the table of the book's page, but the ids, the one-hot vectors and the rows beside it
+# are what your three functions return.
 
 # %% [markdown]
 # ## 5. How a table learns
 #
-# Training asks one question of every number in the table: if it grew a little, how would the loss
-# change? Suppose that backpropagation has brought us `grad_output`, the gradient with respect to
-# each embedding that left the table. Write `embedding_gradient`, which turns it into the gradient
+# For each number in the table, training asks: if this number grew a little, how fast would the loss
+# change? Suppose that backpropagation has answered this for each embedding that was looked up, and
+# call the answers `grad_output`. Write `embedding_gradient`, which turns them into the gradient
 # with respect to the table.
 #
-# Only the rows that were looked up have a gradient, and a word that occurs twice gets both
-# contributions. For `token_ids = [2, 0, 2]`, `vocab_size = 4` and `grad_output = [[1, 1], [2, 2],
-# [5, 5]]`:
+# Rows that were not looked up have the gradient 0, and the row of a word that occurs twice gets
+# both contributions, because both embeddings move with it. For `token_ids = [2, 0, 2]`, `vocab_size
+# = 4` and `grad_output = [[1, 1], [2, 2], [5, 5]]`:
 #
 # ```text
 # [[2, 2],     row 0: from position 1
@@ -238,9 +240,9 @@ def embed(token_ids, table):
 #  [0, 0]]
 # ```
 #
-# *Hint:* for ids in one row, the table's gradient is `one_hot(token_ids, vocab_size).T @
-# grad_output`, written as sums; the ids may also have more axes. Try `a[[0, 0]] += 1` on an array
-# of zeros and look closely before you rely on it.
+# *Hint:* for ids with one axis, the gradient of the table is `one_hot(token_ids, vocab_size).T @
+# grad_output`, but the ids may also have more axes. Before you rely on `+=`, try `a[[0, 0]] += 1`
+# on an array of zeros, and look closely.
 
 
 # %% exercise="embedding_gradient" points=2
@@ -268,4 +270,4 @@ def embedding_gradient(token_ids, grad_output, vocab_size):
 #
 # `build_vocabulary` and `encode` turn text into ids; `embed` turns ids into vectors;
 # `embedding_gradient` lets the vectors learn. What the vectors do not know yet is where in the
-# sentence their word stood: that is the next chapter.
+# sentence their word was, and that is the subject of the next chapter.

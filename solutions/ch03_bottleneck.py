@@ -9,9 +9,9 @@
 # %% [markdown]
 # # Why attention
 #
-# Can one vector hold a whole sentence? In this notebook you build the two halves of that question:
-# a **recurrent network**, which reads a sentence word by word into one vector, and **additive
-# attention**, which looks back at every state that the reader passed through.
+# Can one vector hold a whole sentence? In this notebook you build what it takes to find out: a
+# **recurrent network**, which reads a sentence word by word into one vector, and **additive
+# attention**, which looks back at every state that the reader went through.
 #
 # The chapter of the same name in the book has the pictures. Each exercise below is a statement, a
 # function to complete, and a cell that checks it at once. Replace `raise NotImplementedError` with
@@ -30,13 +30,13 @@ from solutions.ch02_positional_encoding import sinusoidal_encoding
 # ## 1. A reader with one state
 #
 # A recurrent network keeps a **state**, a vector of `d_hidden` numbers. For each word it makes a
-# new state from the word's vector $x_t$ and the state before, with the same three arrays every
-# time:
+# new state from the word's vector $x_t$ and the state before, and it uses the same three arrays
+# every time:
 #
 # $$h_t = \tanh(x_t W_{input} + h_{t-1} W_{hidden} + b), \qquad h_0 = 0$$
 #
-# Write `rnn_encode(inputs, w_input, w_hidden, bias)`. `inputs` has one row a word; return one row a
-# word too, the states $h_1, h_2, \dots$ ($h_0$ is not among them). With
+# Write `rnn_encode(inputs, w_input, w_hidden, bias)`. `inputs` has one row per word, and so has the
+# result, which holds the states $h_1, h_2, \dots$ ($h_0$ is not among them). With
 #
 # ```text
 # inputs = [[1, 0], [0, 1]]     w_input = [[1, 0], [0, 1]]     w_hidden = [[0.5, 1], [0, 0.5]]     bias = [0, 0.5]
@@ -46,10 +46,10 @@ from solutions.ch02_positional_encoding import sinusoidal_encoding
 # the $\tanh$ of $(0, 1) + (0.3808, 0.9927) + (0, 0.5)$, which is `[0.3634, 0.9864]`. The middle
 # term is the first state times `w_hidden`.
 #
-# The sums may be of any size. The result has the dtype of `inputs`, and none of the four arguments is
-# changed.
+# The sums inside the $\tanh$ may be of any size. The result has the dtype of `inputs`, and none of
+# the four arguments is changed.
 #
-# *Hint:* nothing can be done for all words at once, so a loop is right. Which dtype has the state
+# *Hint:* each state needs the one before it, so a loop is right. What dtype does the state have
 # that you start from? And if you write each new state into the same array, what does a list of them
 # hold at the end?
 
@@ -59,7 +59,7 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
     """Read a sequence step by step, and keep every state on the way.
 
     Args:
-        inputs: (seq_len, d_input) floating: one row a word, at least one word.
+        inputs: (seq_len, d_input) floating: one row per word, at least one.
         w_input: (d_input, d_hidden): from a word to the state.
         w_hidden: (d_hidden, d_hidden): from the state before to the state.
         bias: (d_hidden,).
@@ -71,7 +71,7 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
     Source: Pascanu et al. 2013, section 1.1, for the network; the book's page for this form of it.
     """
     ### BEGIN SOLUTION
-    from_words = inputs @ w_input + bias  # (seq_len, d_hidden): this part needs no waiting
+    from_words = inputs @ w_input + bias  # (seq_len, d_hidden): needs no state, so one product does
     states = np.empty_like(from_words)
     state = np.zeros_like(bias)
     for step, from_word in enumerate(from_words):
@@ -103,15 +103,16 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
 # %% [markdown]
 # ## 2. Additive attention
 #
-# Now somebody who is writing the translation wants to know which of the reader's states to look at.
-# Their own state is the **query** $q$; the reader's states are the **keys** $k_t$. A small network
-# compares the query with each key, a softmax turns the scores into weights, and the **context** $c$
-# is the weighted sum of the keys:
+# Now the decoder, which writes the translation, has to find out which of the reader's states to
+# look at. The decoder's own state is the **query** $q$, and the reader's states are the **keys**
+# $k_t$. A small network compares the query with each key, a softmax turns the scores into weights,
+# and the **context** $c$ is the weighted sum of the keys:
 #
 # $$s_t = v \cdot \tanh(q\,W_{query} + k_t\,W_{key}), \qquad w = \operatorname{softmax}(s), \qquad c
 # = \sum_t w_t\,k_t$$
 #
-# The softmax divides $e^{s_t}$ by the sum of all of them: $w_t = e^{s_t} / \sum_j e^{s_j}$. With
+# The softmax divides each $e^{s_t}$ by the sum of all of them: $w_t = e^{s_t} / \sum_j e^{s_j}$.
+# With
 #
 # ```text
 # query = [1, 0]     keys = [[1, 0], [0, 2]]     w_query = w_key = [[1, 0], [0, 1]]     v = [2, 4]
@@ -122,23 +123,23 @@ def rnn_encode(inputs, w_input, w_hidden, bias):
 # `additive_attention(query, keys, w_query, w_key, v)`, which returns the context and the weights,
 # in this order, both in the dtype of `keys`.
 #
-# Training may make `v` as large as it likes, and the answer must stay finite for scores of any
+# Nothing limits how large `v` gets in training, so the answer must stay finite for scores of any
 # size: with `v = [2000, 4000]` the weights are `[0, 1]`, not `nan`.
 #
-# *Hint:* which shape has `keys @ w_key`, and which has `query @ w_query`? And $e^{1000}$ fits no
-# float: what happens to the fraction of the softmax if the same number is taken away from every
-# score, and which number is the safe one?
+# *Hint:* what shape does `keys @ w_key` have, and what shape does `query @ w_query` have? As for
+# the softmax, $e^{1000}$ is too large for any float: what happens to the fraction if you subtract
+# the same number from every score, and which number is safe?
 
 
 # %% exercise="additive_attention" points=4
 def additive_attention(query, keys, w_query, w_key, v):
-    """Average the keys, weighted by how well a small network finds that each goes with the query.
+    """Average the keys, weighted by how well each matches the query in a small network.
 
     Args:
-        query: (d_hidden,) floating: the state of the one who asks.
+        query: (d_hidden,) floating: the decoder's state, which asks.
         keys: (seq_len, d_hidden): the states to look at, at least one.
         w_query, w_key: (d_hidden, d_attention): projections of query and keys.
-        v: (d_attention,): turns what the two projections give together into a score.
+        v: (d_attention,): turns the tanh of the summed projections into a score.
 
     Returns:
         context: (d_hidden,), the weighted sum of the keys.
@@ -164,12 +165,12 @@ def additive_attention(query, keys, w_query, w_key, v):
 # explore_copying(additive_attention)
 # ```
 #
-# That is the copying machine of the book's page. It trains for some seconds, and then it looks back
-# through *your* attention.
+# You will see the copying machine of the book's page. It trains for some seconds, and then it looks
+# back through *your* attention.
 
 # %% [markdown]
 # ## What you have now
 #
-# A reader whose last state is all that it can hand on, and a way to look back at every state
-# instead. The first is why sentences were hard for translators before 2015, the second is where
-# attention begins. The next step is to drop the reader, and let the words look at each other.
+# You have a reader that can pass on only its last state, and a way to look back at every state
+# instead. The first is why long sentences were hard for some early translators, and the second is
+# where attention begins. The next step is to drop the reader, and let the words look at each other.

@@ -39,7 +39,7 @@ def of_arguments(change):
 
 def of_argument(**changes):
     """Make wrong answers that change single arguments, by name, and then do it right:
-    `of_argument(eps=1e-5)` for one that does not heed its argument, and
+    `of_argument(eps=1e-5)` for one that ignores its argument, and
     `of_argument(max_len=lambda max_len: max_len + 1)`, which leaves a None as it is. Of a class,
     arguments that make it, or those of its `forward`.
     """
@@ -115,7 +115,7 @@ def instead_of(method, wrong, reference):
 
 
 def each(change):
-    """Make a change of one value one of a result that may have several."""
+    """Turn a change of one value into a change of a result that may have several."""
 
     def change_all(result):
         if isinstance(result, tuple):
@@ -202,85 +202,87 @@ def into_an_argument(reference):
 USUAL = {
     "in float64": Usual(
         "the result is float64 whatever comes in",
-        "Somewhere a float64 enters. Which of your operations brings it in?",
+        "Somewhere your numbers become float64. Which of your operations does that?",
         in_dtype("float64"),
     ),
     "in float32": Usual(
         "the result is float32 whatever comes in",
-        "The result should have the dtype of the arguments. Which step chooses one of its own?",
+        "The result should have the dtype of the arguments. Which of your steps chooses another?",
         in_dtype("float32"),
     ),
     "through float32": Usual(
         "float32 is precise enough",
-        "Only the first seven digits or so are right. Which narrower dtype do the numbers pass"
-        " through on their way?",
+        "Only about the first seven digits are right. Through which narrower dtype do your numbers"
+        " pass on their way?",
         through_float32,
     ),
     "into an argument": Usual(
-        "the caller's array is free to be worked in",
+        "the caller's array may be written into",
         "The numbers are right, but compare the arguments before and after the call. Which line of"
-        " yours writes into one of them instead of making an array of its own?",
+        " yours writes into one of them instead of making a new array?",
         into_an_argument,
     ),
     "detached": Usual(
         "numbers may be copied out and in again",
-        "The numbers are right, but gradients no longer flow back from them. Which step leaves"
-        " PyTorch, or makes a new tensor of bare numbers?",
+        "The numbers are right, but no gradient can flow back through them. Which step leaves"
+        " PyTorch, or copies bare numbers into a new tensor?",
         of_result(each(lambda tensor: tensor.detach().clone())),
     ),
     "inverted": Usual(
         "True means masked",
-        "Your True and False are each other's. What does True mean in a mask of this book?",
+        "Your True and False are swapped. What does True mean in the masks of this course?",
         of_result(lambda mask: ~mask),
     ),
     "transposed": Usual(
-        "rows and columns are each other's",
-        "The numbers are right but lie on their side: what do rows count, and what do columns?",
+        "rows and columns are swapped",
+        "The numbers are right, but rows and columns are swapped. What should a row belong to, and"
+        " what a column?",
         of_result(lambda matrix: matrix.swapaxes(-2, -1)),
     ),
     "negated": Usual(
         "the sign is flipped",
-        "The size is right, the sign is not. Which way should the result point?",
+        "The size is right, but the sign is not. Which way should the result point?",
         of_result(lambda numbers: -numbers),
     ),
     "in another order": Usual(
         "the returned values may come in any order",
-        "All values are there. In which order are they to be returned?",
+        "All values are there. In which order should you return them?",
         of_result(lambda results: results[::-1]),
     ),
     "as numbers": Usual(
         "ones and zeros are as good as True and False",
-        "Your numbers say the right thing in the wrong type: `~` does to an integer 1 something"
-        " else than to True.",
+        "Your numbers say the right thing, but in the wrong type. What does `~` make of an integer"
+        " 1, and what does it make of True?",
         of_result(lambda mask: mask.int()),
     ),
     "added to the scores": Usual(
         "a mask is what is added to the scores",
-        "In this course a mask is boolean; what becomes of the scores is decided later.",
+        "You return what would be added to the scores, but that comes later. Which dtype does a"
+        " mask have in this course?",
         of_result(lambda mask: (~mask).float().masked_fill(~mask, float("-inf"))),
     ),
     "without axes of length 1": Usual(
         "an axis of length 1 may be left out",
-        "Count the axes of your result. Which of those that were asked for are missing, and what"
-        " would the ones that are left meet?",
+        "Count the axes of your result. Which ones are missing, and what would the remaining axes"
+        " line up with when the result is broadcast?",
         of_result(each(lambda result: result.squeeze())),
     ),
     "on the default device": Usual(
-        "a new tensor lands where it is needed",
-        "A tensor is made on the default device unless you say otherwise. Which of yours should be"
-        " somewhere else?",
+        "a new tensor is made where it is needed",
+        "PyTorch makes a new tensor on the default device unless you say otherwise. Which of yours"
+        " should be on another device?",
         of_argument(device=None),
     ),
     "changes its argument": Usual(
-        "the caller's arguments are free to be worked in",
-        "Compare the arguments before and after the call. Which line writes into one instead of"
-        " making an array of its own?",
+        "the caller's arguments may be written into",
+        "Compare the arguments before and after the call. Which line writes into one of them"
+        " instead of making a new array?",
         after_zeroing_the_first,
     ),
     "reshapes its arguments": Usual(
-        "the caller's arrays are free to be reshaped",
-        "Compare the arguments, their shapes and their numbers, before and after the call. Which"
-        " line changes one instead of making an array of its own?",
+        "the caller's arrays may be reshaped",
+        "Compare the arguments, with their shapes, before and after the call. Which line changes"
+        " one of them instead of making a new array?",
         after_flattening_the_arguments,
     ),
 }

@@ -9,7 +9,7 @@ from book.figures.style import BLUE, GREY, ORANGE
 
 
 def coverage_curve(sizes, curves):
-    """Draw the share of words that a vocabulary does not know against its size.
+    """Draw the share of words that a vocabulary does not know, against its size.
 
     Args:
         sizes: (points,) vocabulary sizes.
@@ -39,7 +39,7 @@ def coverage_curve(sizes, curves):
 
 
 def dot_product_pair(first, second, labels, titles):
-    """Show two small matrices of dot products side by side, on one colour scale each."""
+    """Show two small matrices of dot products side by side, each on a colour scale of its own."""
     figure, axes = plt.subplots(1, 2, figsize=(4.7, 2.3))
     for ax, matrix, title in zip(axes, (first, second), titles, strict=True):
         heatmap(matrix, labels, labels, xlabel="", ylabel="", title=title, decimals=0, ax=ax)

@@ -32,8 +32,8 @@ def who_waits(groups):
     """Draw which vectors are made in which step: one column for each step, one row for each word.
 
     Args:
-        groups: dict from a title to `steps` and `needs`: for each vector its step, and the rows of
-            the vectors of its own kind that it is made of.
+        groups: dict from a title to `steps` and `needs`: for each vector the step that makes it,
+            and the rows of the vectors that it is made from.
 
     Returns:
         the matplotlib figure.
@@ -52,7 +52,7 @@ def who_waits(groups):
 
 
 def forgetting(gradients, differences):
-    """Draw how a first word fades over the distance: the gradient that comes back to it, and the
+    """Draw how a first word fades with distance: the gradient that comes back to it, and the
     difference that it makes.
 
     Args:
@@ -87,7 +87,7 @@ def forgetting(gradients, differences):
 
 def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
     """Draw the share of words copied right against the length of the sentence, one panel below the
-    other; bands reach over all seeds.
+    other; bands cover all seeds.
 
     Args:
         lengths: (lengths,) the numbers of words.
@@ -130,7 +130,7 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
 
 def copy_budgets(budgets, panels, chance):
     """Draw the share of words copied right against the steps of training, one panel below the
-    other; bands reach over all seeds.
+    other; bands cover all seeds.
 
     Args:
         budgets: (budgets,) numbers of steps.
@@ -165,8 +165,8 @@ def copy_budgets(budgets, panels, chance):
 
 
 def gradient_reach(lengths, groups):
-    """Draw the gradient that a written word sends to the read word that it copies, one dot for each
-    seed, on two logarithmic axes.
+    """Draw the gradient that a written word sends to the read word that it copies, on a logarithmic
+    axis, one dot for each seed.
 
     Args:
         lengths: (lengths,) the numbers of words.

@@ -22,8 +22,7 @@ def explore_copying(additive_attention, seq_len=6, output=4):
     """Show the copying of chapter 3: a trained machine that looks back through a learner's
     attention.
 
-    The first call trains it, and the one that has a single vector to look at, which takes some
-    seconds.
+    The first call trains it, and also the machine with one vector, which takes some seconds.
 
     Args:
         additive_attention: called with query (32,), keys (seq_len, 32), w_query and w_key (32, 16)

@@ -42,7 +42,7 @@ const TOLD = {
   lookup: {
     ids: ([place]) => `Your ids differ from the vocabulary’s, first at word ${place + 1}.`,
     oneHot: ([place]) =>
-      `Your one-hot vectors are others than these ids have, first at position ${place}.`,
+      `Your one-hot vectors differ from those of these ids, first at position ${place}.`,
     product: ([place, column]) => "Your embeddings differ from the rows of the table, first at " +
       `position ${place}, column ${column}.`,
   },
@@ -50,7 +50,7 @@ const TOLD = {
     weights: ([query, key]) =>
       `${weightsDiffer} at written word ${query + 1}, read word ${key + 1}.`,
     written: ([place]) =>
-      `${weightsAgree} Your contexts do not: the copy parts at word ${place + 1}.`,
+      `${weightsAgree} Your contexts do not: the copies differ from word ${place + 1} on.`,
   },
   layernorm: {
     result: ([feature]) =>

@@ -124,7 +124,7 @@ def test_the_word_looked_at_stays_within_the_sentence(chapter):
     word.focus()
     word.press("End")
     assert word.get_attribute("aria-valuetext") == "word 6 of 6"
-    assert "Writing word 6" in verdict_of(chapter)
+    assert "To write word 6" in verdict_of(chapter)
     chapter.get_by_role("slider", name=LENGTH).fill("3")
     assert word.get_attribute("aria-valuetext") == "word 3 of 3"
     assert [

@@ -425,7 +425,7 @@ def late_one_hot(token_ids, vocab_size):
         ),
         (
             (doubled, late_one_hot),
-            "Your one-hot vectors are others than these ids have, first at position 0.",
+            "Your one-hot vectors differ from those of these ids, first at position 0.",
         ),
         (
             (doubled, late_one_hot, lambda *_: [4, 5, 6, 4]),
@@ -440,7 +440,7 @@ def test_lookup_says_which_of_three_functions_differs_first(opened, functions, s
     shown = (
         page.locator(".explorer-verdict")
         .inner_text()
-        .rsplit("returned was ", 1)[1]
+        .rsplit("your function returned ", 1)[1]
         .rstrip(".")
         .replace("−", "-")
     )

@@ -49,7 +49,7 @@ def logistic_in_one_array(inputs, w_input, w_hidden, bias):
     return np.stack(states) if states else np.empty((0, len(bias)), dtype=bias.dtype)
 
 
-@two_faults("rnn_encode", "w_hidden stands in front of the state", "the bias is the first state")
+@two_faults("rnn_encode", "w_hidden comes before the state", "the bias is the first state")
 def hidden_in_front_from_the_bias(inputs, w_input, w_hidden, bias):
     states = np.empty((len(inputs), len(bias)), dtype=inputs.dtype)
     state = bias

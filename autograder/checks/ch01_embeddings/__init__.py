@@ -15,7 +15,7 @@ from solutions import ch01_embeddings as reference
 
 SPECIALS = reference.SPECIAL_TOKENS
 
-# Of three or four letters each: a vocabulary of two words, or two short sentences, still stand in a
+# Three or four letters each, so that a vocabulary of two words, or two short sentences, fit into a
 # message in full.
 ANIMALS_AND_PLANTS = """
     ant ape bat bear bee bird bud cat cow crow deer dog dove duck eel elk fern fish fox frog
@@ -49,8 +49,8 @@ def jumbled(rng, words):
 
 
 def fill(pattern, words):
-    """Put words in the places `$a`, `$b` and so on of a pattern, and with a capital letter in `$A`
-    and `$B`.
+    """Put words in the places `$a`, `$b` and so on of a pattern, and capitalised ones in `$A` and
+    `$B`.
     """
     places = dict(zip(ascii_lowercase, words, strict=False))
     capitals = {place.upper(): word.capitalize() for place, word in places.items()}
@@ -79,7 +79,7 @@ def different_numbers(rng, *shape, dtype=np.float64):
 
 
 def thirds(rng, *shape):
-    """Draw numbers like `different_numbers` of which any narrower dtype loses digits."""
+    """Draw numbers like `different_numbers`, but such that any narrower dtype loses digits."""
     return 4 * different_numbers(rng, *shape) - 1 / 3
 
 
@@ -87,8 +87,7 @@ def split_otherwise(wrong):
     """Declare the wrong answers to an exercise whose family has a rule `words_of(sentence)`."""
     wrong(
         "capital letters do not matter",
-        """Words are taken as they are written. Is there a step in which yours lose their capital
-        letters?""",
+        "Words are taken as they are written. In which step do yours lose their capital letters?",
         words_of=lambda sentence: sentence.lower().split(),
     )
     wrong(
@@ -105,7 +104,7 @@ def split_otherwise(wrong):
     )
     wrong(
         "a single space separates words",
-        """What do you get where there are two spaces in a row, or a tab, or no word at all? Print
-        the list of words that your function works with.""",
+        """What does your function make of two spaces in a row, of a tab, or of a sentence without
+        words? Print the list of words that it works with.""",
         words_of=lambda sentence: sentence.split(" "),
     )

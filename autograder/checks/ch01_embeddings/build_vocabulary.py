@@ -87,8 +87,8 @@ def longer_text(rng):
 
 
 def ties_of_different_lengths(rng):
-    """Ask for two words of which the longer one stands before the other in the alphabet, and for
-    the alphabet's last, which occurs more often.
+    """Ask for two words, of which the longer one comes first in the alphabet, and for the
+    alphabet's last, which occurs more often.
     """
     *others, last = sorted(WORDS)
     pairs = [
@@ -148,7 +148,7 @@ checks = Checks(
 shown, hidden, wrong, right = checks.words
 
 shown("the most frequent word comes first", sentences=THREE_FREQUENCIES, weight=4)
-shown("words that occur equally often stand in alphabetical order", sentences=with_ties(), weight=2)
+shown("words that occur equally often come in alphabetical order", sentences=with_ties(), weight=2)
 shown("a word counts each time it occurs, also twice in one sentence", often_in_one_sentence)
 shown(
     "spaces, tabs and line breaks all separate words",
@@ -229,8 +229,8 @@ hidden(
 
 wrong(
     "Counter.most_common breaks ties alphabetically",
-    """Which of two words that occur equally often did you put first: the first in the alphabet, or
-    the first in the text?""",
+    """When two words occur equally often, which one comes first in your vocabulary: the first in
+    the alphabet, or the first in the text?""",
     order=ties_as_they_come,
 )
 
@@ -245,7 +245,7 @@ wrong(
 
 wrong(
     "the rarest word comes first",
-    """In which direction do your frequencies run: does the word with id 4 occur most often, or
+    """In which order do your words come: is the word with id 4 the one that occurs most often, or
     least often?""",
     order=lambda counts: sorted(counts, key=lambda word: (counts[word], word)),
 )
@@ -253,62 +253,62 @@ wrong(
 
 wrong(
     "the alphabet decides alone",
-    """Your words stand in alphabetical order throughout. When is the alphabet asked: always, or
-    only for words that occur equally often?""",
+    """All your words are in alphabetical order. When should the alphabet decide: always, or only
+    between words that occur equally often?""",
     order=sorted,
 )
 
 
 wrong(
     "the text's own order is the order",
-    """Your words stand in the order in which the text first has them. How often each occurs should
-    decide.""",
+    """Your words come in the order in which the text first has them. What does the exercise sort
+    them by?""",
     order=list,
 )
 
 
 wrong(
     "a frequency is a number of sentences",
-    "How much does a word count that stands twice in one sentence?",
+    "If a word occurs twice in one sentence, how often is it counted?",
     words_of=lambda sentence: set(sentence.split()),
 )
 
 
 wrong(
     "words that occur once are not worth an id",
-    """Every word of the text gets an id while max_size leaves room, also one that occurs only once.
-    Where do yours go?""",
+    """As long as max_size leaves room, every word of the text gets an id, even one that occurs only
+    once. At which step do you lose those?""",
     order=lambda counts: [word for word in most_frequent_first(counts) if counts[word] > 1],
 )
 
 
 wrong(
     "the limit is for words alone",
-    """Count all the entries of your dictionary, the special tokens included, and compare with
-    max_size.""",
+    """Count all entries of your dictionary, including the special tokens. How does that number
+    compare with max_size?""",
     kept=lambda tokens, max_size, counts: tokens[: max_size + 4],
 )
 
 
 wrong(
     "max_size can be left aside",
-    "Where does max_size limit what you return?",
+    "Your result can have more than max_size entries. Which line of yours uses max_size?",
     kept=lambda tokens, *_: tokens,
 )
 
 
 wrong(
     "the first max_size words of the text are kept",
-    """You have kept the words that the text has first. When is the right moment to cut: before or
-    after the words are put in order?""",
+    """You have kept the words that come first in the text. When is the right moment to cut: before
+    the words are sorted, or afterwards?""",
     kept=chosen_before_sorting(list),
 )
 
 
 wrong(
     "a cut leaves the right one of several words that occur equally often",
-    """Where max_size leaves room for only some of the words that occur equally often, which of them
-    should stay? Which have stayed in yours?""",
+    """When max_size leaves room for only some of the words that occur equally often, which of them
+    should stay? Which ones have you kept?""",
     kept=chosen_before_sorting(ties_as_they_come),
 )
 
@@ -323,8 +323,8 @@ wrong(
 
 wrong(
     "max_size=4 is too small",
-    """Four entries are just enough for the four special tokens, and words without room are left
-    out. Which values of max_size does your function refuse?""",
+    """With max_size=4 the four special tokens just fit, and no word gets an entry, which is
+    allowed. Which values of max_size does your function refuse?""",
     refused=lambda max_size: max_size <= 4,
 )
 
@@ -339,8 +339,8 @@ wrong(
 
 @wrong(
     "a max_size that is not filled is a mistake",
-    """max_size is the largest number of entries that is allowed, not one that has to be
-    reached.""",
+    """max_size is the largest number of entries allowed. What should happen when there are fewer
+    words than that?""",
     rule="kept",
 )
 def only_if_filled(tokens, max_size, counts):
@@ -364,7 +364,7 @@ wrong(
 )
 
 
-wrong("ids start at 1", "All your ids are one too large: which id does <pad> have?", start=1)
+wrong("ids start at 1", "All your ids are too large by one. Which id should <pad> have?", start=1)
 
 
 split_otherwise(wrong)
@@ -392,8 +392,8 @@ def read_twice(sentences, max_size=None):
 
 @wrong(
     "the caller's list is free to be worked in",
-    """Your function should only read `sentences`, from front to back. Which line of yours writes
-    into it, puts something in, takes something out, or asks for a certain place?""",
+    """Your function should only read `sentences`, from front to back. Which line of yours changes
+    it, or asks for an element by its index?""",
 )
 def splitting_in_place(sentences, max_size=None):
     sentences[:] = map(str.split, sentences)
@@ -402,7 +402,7 @@ def splitting_in_place(sentences, max_size=None):
 
 wrong(
     "a vocabulary leads from ids to words",
-    """You will want to ask the dictionary for a word and be told its id. Which of the two is the
+    """You will want to look up a word in the dictionary and get its id. Which of the two is the
     key?""",
     then=lambda vocabulary: dict(enumerate(vocabulary)),
 )

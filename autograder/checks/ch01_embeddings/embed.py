@@ -97,43 +97,42 @@ hidden(
 
 wrong(
     "ids come in a single row",
-    """The shape of the ids has been lost on the way: the result should have their axes, and d_model
-    as one more.""",
+    """The ids have lost their shape on the way. The result should have all of their axes, with
+    d_model as one more at the end.""",
     token_ids=np.ravel,
 )
 
 
 wrong(
     "there is a single id",
-    "You have looked up one token. What became of the others?",
+    "You have looked up only one token. What happened to the others?",
     token_ids=lambda ids: ids.flat[0],
 )
 
 
 wrong(
     "the first word takes the first row",
-    "Which row does a token pick: the one of its place in the sentence, or the one of its id?",
+    "What decides which row a token gets: its position in the sentence, or its id?",
     token_ids=lambda ids: np.arange(ids.shape[-1]),
 )
 
 
 wrong(
     "words are the columns of the table",
-    "Which axis of the table belongs to the words, and which one do your ids pick from?",
+    "Which axis of the table counts the words, and along which one do your ids index?",
 )(lambda token_ids, table: table[:, token_ids])
 
 
 wrong(
     "the table comes first",
-    """In which order does the first line of the stub name its two arguments, and in which does
-    yours?""",
+    "In which order does the stub take its two arguments, and in which order does yours?",
 )(lambda table, token_ids: table[token_ids])
 
 
 wrong(
     "the table has to be transposed",
-    """Which axis of the table belongs to the words? Look at its shape before and after what you do
-    to it.""",
+    """Which axis of the table counts the words? Print the shape of the table before and after what
+    you do to it.""",
     table=np.transpose,
 )
 
@@ -141,8 +140,8 @@ wrong(
 checks.usual(
     "in float64",
     belief="the product with one-hot vectors keeps the table's dtype",
-    hint="""The result has become wider than the table. Which array or number of yours brings the
-    wider dtype in, and does a look-up need it?""",
+    hint="""The dtype of the result is wider than that of the table. Which array or number of yours
+    brings it in, and does a lookup need that at all?""",
 )
 
 
@@ -151,24 +150,24 @@ checks.usual("through float32")
 
 wrong(
     "an axis of length 1 is none",
-    """An axis of length 1 is an axis too. The result should have those of the ids, and d_model as
-    one more: how many has yours?""",
+    """An axis of length 1 is an axis, too. The result should have all axes of the ids, and d_model
+    as one more. How many axes does yours have?""",
     then=np.squeeze,
 )
 
 
 wrong(
     "a sentence has a single vector",
-    """An average over the words has one axis less than it should: each token keeps a vector of its
-    own.""",
+    """Your result has one axis too few, because it averages over the words. How many vectors should
+    a sentence of three tokens get?""",
     then=lambda vectors: vectors.mean(axis=-2),
 )
 
 
 @wrong(
     "<pad> has the vector zero",
-    """Rows other than row 0 are looked up rightly. Does the definition, one-hot times table, treat
-    the id 0 differently from the others?""",
+    """Only the vectors of id 0 are wrong. Does the definition, one-hot times table, treat the id 0
+    differently from the others?""",
     around=True,
 )
 def without_padding(right, token_ids, table):
@@ -179,8 +178,8 @@ def without_padding(right, token_ids, table):
 
 @wrong(
     "the row of <pad> is cleared in the table",
-    """The id 0 picks a row like any other, and the table belongs to the caller. Compare its row 0
-    before and after the call.""",
+    """The id 0 picks a row like any other id, and the table belongs to the caller. Compare row 0 of
+    the table before and after the call.""",
 )
 def clearing_the_padding_row(token_ids, table):
     table[0] = 0
@@ -189,31 +188,31 @@ def clearing_the_padding_row(token_ids, table):
 
 wrong(
     "ids start at 1",
-    "Each token has got the row of its neighbour. Which row belongs to the id 0?",
+    "Each token has got the row next to its own. Which row belongs to the id 0?",
     token_ids=lambda ids: ids - 1,
 )
 
 
 wrong(
     "embeddings are multiplied by sqrt(d_model)",
-    """All numbers are too large by the same factor. The Transformer has such a factor, in a later
-    chapter; has a plain look-up one?""",
+    """All numbers are too large by the same factor. The Transformer has such a factor, which comes
+    in a later chapter. Does a plain lookup have one?""",
     then=lambda vectors: vectors * vectors.shape[-1] ** 0.5,
 )
 
 
 wrong(
     "each word is looked up once",
-    """A word that occurs twice is there twice, and the order of the sentence stays: how many
-    vectors should there be?""",
+    """A word that occurs twice gets two vectors, and the order of the sentence stays. How many
+    vectors should your result have?""",
     token_ids=np.unique,
 )
 
 
 @wrong(
     "a list of vectors is an array",
-    """The vectors are in a Python list. How do they become one array, whatever the number of axes
-    of the ids?""",
+    """Your vectors are in a Python list. How can they become one array, however many axes the ids
+    have?""",
 )
 def as_a_list(token_ids, table):
     return [table[token] for token in token_ids]
@@ -221,8 +220,8 @@ def as_a_list(token_ids, table):
 
 wrong(
     "there is always something to collect",
-    """What does your function make of no ids at all, or of a single id without axes? The result
-    should have the axes of the ids there too, and d_model as one more.""",
+    """What does your function return for no ids at all, or for a single id without axes? There,
+    too, the result should have the axes of the ids, and d_model as one more.""",
 )(lambda token_ids, table: np.array(as_a_list(token_ids, table)))
 
 

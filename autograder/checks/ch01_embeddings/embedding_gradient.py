@@ -114,7 +114,7 @@ hidden(
 @wrong(
     "indexing with an array and += (or =) takes each repetition of an id into account",
     """An id that occurs more than once has kept only its last contribution. Run the small
-    experiment of the exercise's own hint: how much does it add?""",
+    experiment from the exercise's hint: how much does it add?""",
     rule="add",
 )
 def losing_repetitions(gradient, token_ids, grad_output):
@@ -123,7 +123,7 @@ def losing_repetitions(gradient, token_ids, grad_output):
 
 @wrong(
     "an id counts where it occurs first",
-    """An id that occurs more than once has kept only its first contribution. What becomes of the
+    """An id that occurs more than once has kept only its first contribution. What happens to the
     others?""",
     rule="add",
 )
@@ -134,8 +134,8 @@ def of_first_occurrences(gradient, token_ids, grad_output):
 
 @wrong(
     "repeated ids are averaged",
-    """A row that was looked up several times acts on the loss several times. Do its contributions
-    add up, or do you divide by their number?""",
+    """A row that was looked up several times affects the loss several times. Should its
+    contributions be added up or averaged?""",
     rule="add",
 )
 def averaging(gradient, token_ids, grad_output):
@@ -145,8 +145,8 @@ def averaging(gradient, token_ids, grad_output):
 
 @wrong(
     "the gradient is a mean over the tokens",
-    """All numbers are too small by the same factor, the number of tokens. Does the sum whose
-    gradient is asked for divide by anything?""",
+    """All your numbers are too small by the same factor, the number of tokens. Is anything divided
+    in the sum whose gradient you compute?""",
     rule="add",
 )
 def averaging_over_tokens(gradient, token_ids, grad_output):
@@ -156,8 +156,8 @@ def averaging_over_tokens(gradient, token_ids, grad_output):
 
 checks.usual(
     "in float64",
-    hint="""Somewhere a float64 enters. Look at the dtype of each array that your function makes:
-    where does it come from?""",
+    hint="""Somewhere your numbers become float64. Print the dtype of each array that your function
+    makes: which is the first one that differs from grad_output's?""",
 )
 
 
@@ -166,16 +166,16 @@ checks.usual("through float32")
 
 wrong(
     "an axis of length 1 is none",
-    """The gradient has the shape of the table, and a table has two axes. How many has your result,
-    also where one of them has length 1?""",
+    """The gradient has the shape of the table, which always has two axes, even when one of them has
+    length 1. How many axes does your result have?""",
     then=np.squeeze,
 )
 
 
 @wrong(
     "the table ends with the largest id that occurs",
-    """The gradient has the shape of the table, row for row. How many rows does the table have, also
-    where no id asks for them?""",
+    """The gradient has the shape of the table. How many rows does the table have, including those
+    that no id looked up?""",
 )
 def up_to_the_largest_id(token_ids, grad_output, vocab_size):
     return reference.embedding_gradient(token_ids, grad_output, token_ids.max(initial=-1) + 1)
@@ -183,8 +183,8 @@ def up_to_the_largest_id(token_ids, grad_output, vocab_size):
 
 @wrong(
     "only repetitions between sentences need care",
-    """How many axes may the ids have? Look at what your loop takes in one step: a single id, or a
-    whole sentence with repetitions of its own?""",
+    """How many axes may the ids have? Look at what your loop handles in one step: is it a single
+    id, or a whole sentence, which may repeat a word?""",
     rule="add",
 )
 def row_by_row(gradient, token_ids, grad_output):
@@ -194,8 +194,8 @@ def row_by_row(gradient, token_ids, grad_output):
 
 @wrong(
     ".T turns a batch of one-hot vectors the right way round",
-    """Which axes change places when you transpose an array with more than two axes, or with only
-    one? Which axes should the product sum over?""",
+    """What does .T do to an array with three axes, or with only one? Which axes should your product
+    sum over?""",
 )
 def with_all_axes_reversed(token_ids, grad_output, vocab_size):
     return reference.one_hot(token_ids, vocab_size).astype(grad_output.dtype).T @ grad_output
@@ -203,15 +203,15 @@ def with_all_axes_reversed(token_ids, grad_output, vocab_size):
 
 wrong(
     "the gradient counts the words",
-    "Your numbers say how often each word occurs. Where does grad_output enter?",
+    "Your numbers only say how often each word occurs. Where do you use grad_output?",
     grad_output=np.ones_like,
 )
 
 
 @wrong(
     "<pad> learns nothing",
-    """Every row is right except row 0. Does the sum whose gradient is asked for treat the id 0
-    differently from the others?""",
+    """Only row 0 is wrong. Does the sum whose gradient you compute treat the id 0 differently from
+    the others?""",
     rule="add",
 )
 def without_padding(gradient, token_ids, grad_output):
@@ -222,30 +222,30 @@ def without_padding(gradient, token_ids, grad_output):
 checks.usual(
     "transposed",
     belief="rows are features",
-    hint="""Your result lies on its side: a gradient has the same axes, in the same order, as the
-    table that it belongs to.""",
+    hint="""Your rows and columns are swapped. A gradient has the same axes as the table that it
+    belongs to, in the same order.""",
 )
 
 
 wrong(
     "the gradient passes through unchanged",
-    """This is the gradient with respect to the vectors that were looked up. What is asked for has
-    one row for each row of the table.""",
+    """You return the gradient with respect to the vectors that were looked up. The exercise asks
+    for the one with respect to the table: how many rows does that have?""",
 )(lambda token_ids, grad_output, vocab_size: grad_output.copy())
 
 
 checks.usual(
     "negated",
     belief="the gradient points downhill",
-    hint="""The sizes are right, the sign is not. The minus belongs to the update of the table, not
-    to its gradient.""",
+    hint="""The sizes are right, but the sign is not. Gradient descent has a minus: does it belong
+    to the gradient, or to the update of the table?""",
 )
 
 
 checks.usual(
     "reshapes its arguments",
-    hint="""Compare both arrays, their shapes and their numbers, before and after the call. Which
-    line of yours changes them instead of making an array of its own?""",
+    hint="""Compare both arrays, with their shapes, before and after the call. Which line of yours
+    changes one of them instead of making a new array?""",
 )
 
 

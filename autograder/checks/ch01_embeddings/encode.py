@@ -105,8 +105,8 @@ hidden("the vocabulary stays as it was where there are no words", WHITESPACE, pr
 
 @wrong(
     "unknown words can be left out",
-    """Every word of the sentence keeps its place. Which of yours have gone, and what does the
-    vocabulary have for them?""",
+    """Every word of the sentence keeps its place. Which ones are missing in yours, and what does
+    the vocabulary have for them?""",
     around=True,
 )
 def dropping_unknown_words(right, sentence, vocabulary):
@@ -132,22 +132,22 @@ wrong(
 wrong(
     "a new word is given a new id",
     """Your unknown words have got ids of their own, which no embedding table has a row for. Which
-    special token stands for all of them? And the dictionary belongs to the caller.""",
+    special token stands for all of them? Also, the dictionary belongs to the caller.""",
     look_up=lambda vocabulary, word, _: vocabulary.setdefault(word, len(vocabulary)),
 )
 
 
 wrong(
     "setdefault only looks up",
-    """Compare the dictionary before and after the call. Which line of yours puts something in,
-    takes something out or replaces something?""",
+    """Compare the dictionary before and after the call. Which line of yours adds, removes or
+    replaces an entry?""",
     look_up=dict.setdefault,
 )
 
 
 wrong(
     "a look-up finds something for every word",
-    """Not everything that you put into the array is a number. What does your look-up give for a
+    """Not everything that you put into the array is a number. What does your lookup return for a
     word that the vocabulary does not have?""",
     unknown=None,
 )
@@ -155,7 +155,7 @@ wrong(
 
 wrong(
     "an array of ids may hold None",
-    """NumPy chooses the dtype object where not everything is a number. What does your look-up give
+    """NumPy chooses the dtype object when not everything is a number. What does your lookup return
     for a word that the vocabulary does not have?""",
     unknown=None,
     dtype=None,
@@ -164,32 +164,32 @@ wrong(
 
 wrong(
     "np.array finds the dtype by itself",
-    """Ids are int64, also where there are none. Which dtype does NumPy choose for an array without
-    numbers when it is not told one?""",
+    """The result is int64 even when there are no ids. Which dtype does NumPy choose for an empty
+    array if you do not name one?""",
     dtype=None,
 )
 
 
 wrong(
     "ids may be float64",
-    """Ids are whole numbers that will serve as indices, but yours are floating. At which step do
-    they become so, and which dtype does the docstring name?""",
+    """Ids will serve as indices, so they must be integers, but yours are floating-point numbers. At
+    which step do they become so, and which dtype does the docstring name?""",
     dtype=np.float64,
 )
 
 
 wrong(
     "any integer will do",
-    """The numbers are right; compare the width of your integers with the one that the docstring
-    names.""",
+    """The numbers are right, but compare the width of your integers with the dtype that the
+    docstring names.""",
     dtype=np.int32,
 )
 
 
 wrong(
     "a list is as good as an array",
-    """The ids are right. The chapters to come index and compare whole arrays of them: what should
-    they be kept in?""",
+    """The ids are right, but later chapters index and compare whole arrays of them. What type does
+    the docstring promise?""",
     then=np.ndarray.tolist,
 )
 
@@ -220,7 +220,8 @@ wrong(
 
 wrong(
     "a sentence is a batch of one",
-    "Your result has an axis too many: one sentence gives a single row of ids.",
+    """Your result has one axis too many. How many axes does the docstring name for a single
+    sentence?""",
     then=lambda ids: ids[np.newaxis],
 )
 

@@ -118,7 +118,7 @@ hidden(
 
 @wrong(
     "NumPy refuses what is out of range",
-    """What does NumPy make of the index -1, and which kind of error does it raise for an index that
+    """What does NumPy do with the index -1, and which kind of error does it raise for an index that
     is too large?""",
 )
 def by_indexing(token_ids, vocab_size):
@@ -127,8 +127,8 @@ def by_indexing(token_ids, vocab_size):
 
 @wrong(
     "an IndexError tells of every id that is out of range",
-    """Which ids does NumPy complain about when they serve as indices? What does it make of an index
-    of -1?""",
+    """Which ids does NumPy complain about when they are used as indices? What does it do with an
+    index of -1?""",
 )
 def catching_index_errors(token_ids, vocab_size):
     try:
@@ -139,52 +139,50 @@ def catching_index_errors(token_ids, vocab_size):
 
 wrong(
     "ids are never negative",
-    """The range has two sides. Which ids lie outside it on the lower one, and what do yours turn
-    into?""",
+    """The range has two ends. Which ids are outside at the lower end, and what does your function
+    return for them?""",
     lowest=-np.inf,
 )
 
 
 wrong(
     "an id out of range is a row of zeros",
-    """What do the ids outside the range become in your result? A row without a 1 stands for no word
-    at all, so they should not get that far.""",
+    """What does an id outside the range become in your result? A row without a 1 is no word at all,
+    so such an id should not get that far.""",
 )(compared)
 
 
 wrong(
     "an id out of range is moved inside",
-    """An id outside the range is a mistake made earlier. Moving it to the nearest entry turns it
-    into another word, and nobody notices.""",
+    """An id outside the range is a mistake made earlier. If you move it to the nearest entry, it
+    becomes another word: who would notice?""",
 )(lambda token_ids, vocab_size: compared(token_ids.clip(0, vocab_size - 1), vocab_size))
 
 
 wrong(
     "vocab_size is a valid id",
-    """Which is the largest id that a vocabulary of vocab_size entries has, when the first id is
-    0?""",
+    """What is the largest id of a vocabulary with vocab_size entries, if the first id is 0?""",
     beyond=1,
 )
 
 
 wrong(
     "0 is not an id",
-    "Which token has the id 0, and on which side of your limit does it lie?",
+    "Which token has the id 0, and does your condition let it through?",
     lowest=1,
 )
 
 
 wrong(
     "the last id is out of range",
-    """Which is the largest id that a vocabulary of vocab_size entries has, when the first id is
-    0?""",
+    "What is the largest id of a vocabulary with vocab_size entries, if the first id is 0?",
     beyond=-1,
 )
 
 
 wrong(
     "an error is due only if all ids are wrong",
-    """How many ids have to be outside the range before your function objects? One should be
+    """How many ids have to be outside the range before your function complains? One should be
     enough.""",
     refused=lambda outside: outside.size and outside.all(),
 )
@@ -192,7 +190,7 @@ wrong(
 
 wrong(
     "there is a largest id",
-    "What is the largest of no numbers at all? An empty sentence is a sentence too.",
+    "An empty sentence is a sentence, too. What is the maximum of an array without numbers?",
     # of no ids at all it raises an error
     refused=np.max,
 )
@@ -208,23 +206,23 @@ wrong(
 
 wrong(
     "ones and zeros are integers",
-    """The places are right, but these are whole numbers. The rows are to be multiplied with a table
-    of floating numbers: which dtype does the docstring name?""",
+    """The ones are in the right places, but they are integers. The rows will be multiplied with a
+    table of floats: which dtype does the docstring name?""",
     then=lambda rows: rows.astype(np.int64),
 )
 
 
 wrong(
     "True and False will do",
-    """The places are right, but a comparison gives True and False. Which dtype does the docstring
-    name?""",
+    """The ones are in the right places, but a comparison gives True and False. Which dtype does the
+    docstring name?""",
     then=lambda rows: rows.astype(bool),
 )
 
 
 wrong(
     "float32 is precise enough for a 1",
-    "The places are right. Which floating dtype does the docstring name?",
+    "The ones are in the right places. Which floating dtype does the docstring name?",
     then=lambda rows: rows.astype(np.float32),
 )
 
@@ -232,14 +230,14 @@ wrong(
 wrong(
     "ids come in a single row",
     """How many axes do the ids have, and how many does your result have? There should be exactly
-    one more, and the others as before.""",
+    one more, and the others should stay as they were.""",
     token_ids=np.ravel,
 )
 
 
 wrong(
     "an axis of length 1 is none",
-    """An axis of length 1 is an axis too. How many axes do the ids have, and how many does your
+    """An axis of length 1 is an axis, too. How many axes do the ids have, and how many does your
     result have?""",
     then=np.squeeze,
 )
@@ -247,16 +245,15 @@ wrong(
 
 wrong(
     "the new axis comes first",
-    """Your ones run along the wrong axis: which one should have length vocab_size, the first or the
-    last?""",
+    """Your new axis is in the wrong place. Which axis should have length vocab_size, the first or
+    the last?""",
     then=lambda rows: np.moveaxis(rows, -1, 0),
 )
 
 
 wrong(
     "ids start at 1",
-    """Every 1 stands one place away from where it should. At which place does the counting of ids
-    begin?""",
+    "Every 1 is one place away from where it should be. At which number do ids start?",
     then=lambda rows: np.roll(rows, -1, axis=-1),
 )
 
@@ -264,15 +261,15 @@ wrong(
 checks.usual(
     "reshapes its arguments",
     belief="the caller's ids are free to be reshaped",
-    hint="""Compare `token_ids`, its shape and its numbers, before and after the call. Which line of
-    yours changes it instead of making an array of its own?""",
+    hint="""Compare `token_ids`, with its shape, before and after the call. Which line of yours
+    changes it instead of making a new array?""",
 )
 
 
 @wrong(
-    "ids have one axis, and are compared with the vocabulary along a new one behind it",
+    "ids have one axis, and are compared with the vocabulary along a new one after it",
     """Your function is made for ids with one axis. Print the shape of `token_ids` here: where does
-    your new axis come to stand, and where should it stand for ids of any shape?""",
+    your new axis end up, and where should it be for ids of any shape?""",
     rule="rows",
 )
 def of_one_axis(token_ids, vocab_size):

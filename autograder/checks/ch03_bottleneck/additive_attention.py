@@ -105,47 +105,47 @@ hidden("long keys stay as they were", question(4, 4, 3), probe=arguments_after)
 
 wrong(
     "no tanh is needed",
-    """Do your weights change when the query does? Without one function of the formula they
-    cannot.""",
+    """Do your weights change when the query changes? They cannot, because a function of the formula
+    is missing.""",
     compare=lambda asked, seen, v: (asked + seen) @ v,
 )
 
 
 wrong(
     "tanh comes after v",
-    """Your scores never leave the range from -1 to 1. Does the tanh act on the layer, or on the
-    finished score?""",
+    """Your scores never leave the range from -1 to 1. Does your tanh act on each number of the
+    layer, or on the finished score?""",
     compare=lambda asked, seen, v: np.tanh((asked + seen) @ v),
 )
 
 
 wrong(
     "tanh is taken of each part",
-    """Do your weights change when the query does? Look at where the two projections meet: inside or
-    outside of the tanh?""",
+    """Do your weights change when the query changes? Look at where the two projections meet: inside
+    the tanh, or outside?""",
     compare=lambda asked, seen, v: (np.tanh(asked) + np.tanh(seen)) @ v,
 )
 
 
 wrong(
     "exp of the raw scores is good enough",
-    """Does your softmax hold for scores of 2000 and of -2000? Which exponents does exp meet there,
-    and which could it meet instead?""",
+    """What does your softmax return for scores of 2000, or of -2000? Which exponents does exp get
+    there, and which others would give the same weights?""",
     normalise=naive,
 )
 
 
 wrong(
     "the mean is as safe as the largest",
-    """An exponential still overflows, although something was taken away from every score. Can a
-    score lie far above that number?""",
+    """An exponential still overflows, although you subtract a number from every score. Can a score
+    be far above that number?""",
     normalise=shifted_by_the_mean,
 )
 
 
 wrong(
     "scores may be clipped to what exp can hold",
-    """Large scores that differ come out equal in your function. What can be done to scores without
+    """Large scores that differ become equal in your function. What can you do to all scores without
     changing their differences?""",
     normalise=lambda scores: softmax(np.clip(scores, -500, 500)),
 )
@@ -153,7 +153,8 @@ wrong(
 
 wrong(
     "the softmax runs over the features",
-    "Your softmax runs inside each key. Over what should the weights of one query sum to 1?",
+    """Your softmax runs over the features of each key. Over which axis should the weights of one
+    query sum to 1?""",
     compare=lambda asked, seen, v: np.tanh(asked + seen) * v,
     normalise=lambda scores: softmax(scores).mean(axis=1),
 )
@@ -161,8 +162,8 @@ wrong(
 
 wrong(
     "the softmax comes before v",
-    """Your softmax is taken for each feature, and v mixes the results. In which order do v and the
-    softmax come?""",
+    """You take a softmax for each feature, and then v mixes the results. In which order does the
+    formula use v and the softmax?""",
     compare=lambda asked, seen, v: softmax(np.tanh(asked + seen), axis=0) @ v,
     normalise=lambda scores: scores,
 )
@@ -170,15 +171,15 @@ wrong(
 
 wrong(
     "exponentials are weights",
-    "Your largest weight is always 1. What must all weights together come to?",
+    "Your largest weight is always 1. What should all weights add up to?",
     normalise=lambda scores: np.exp(scores - scores.max()),
 )
 
 
 wrong(
     "shares of the plain scores are weights",
-    """Your weights can be negative. Which function makes every score positive before shares are
-    taken?""",
+    """Your weights can be negative. Which function makes every score positive before you divide by
+    the sum?""",
     normalise=lambda scores: scores / scores.sum(),
 )
 
@@ -193,7 +194,7 @@ wrong(
 
 wrong(
     "the projected keys are averaged",
-    """The weights are right. What do they average: the keys as they came, or what w_key made of
+    """The weights are right. What should they average: the keys themselves, or what w_key makes of
     them?""",
     average=lambda weights, keys, seen: weights @ seen,
 )
@@ -211,15 +212,15 @@ def taking_the_query_along(right, query, *others):
 
 wrong(
     "the context is the plain mean of the keys",
-    "The weights are right, and your context does not depend on them.",
+    "The weights are right, but your context does not depend on them. What should they weight?",
     average=lambda weights, keys, seen: keys.mean(axis=0),
 )
 
 
 wrong(
     "the weighted keys are averaged once more",
-    """The context is too small by a factor. Weights that sum to 1 divide already: what else does
-    your function divide by?""",
+    """The context is too small by a factor. A sum with weights that sum to 1 is already an average,
+    so what else does your function divide by?""",
     average=lambda weights, keys, seen: weights @ keys / len(keys),
 )
 
@@ -233,8 +234,8 @@ wrong(
 
 @wrong(
     "scores are divided by the root of the state's width",
-    """Your weights are too even: a scale belongs to another kind of attention, not to this
-    formula.""",
+    """Your weights are too even, because you scale the scores. That belongs to another kind of
+    attention: does this formula divide by anything?""",
     around=True,
 )
 def scaled_by_the_state(right, query, keys, w_query, w_key, v):
@@ -244,13 +245,14 @@ def scaled_by_the_state(right, query, keys, w_query, w_key, v):
 checks.usual(
     "in another order",
     belief="weights come first",
-    hint="Both arrays are there. In which order are they to be returned?",
+    hint="Both arrays are there. In which order does the docstring return them?",
 )
 
 
 wrong(
     "scores are weights",
-    "The context is right; the second array is still what went into the softmax.",
+    """The context is right, but the second array is still what went into the softmax. What does the
+    docstring call it?""",
     normalise=lambda scores: scores,
     average=lambda scores, keys, seen: softmax(scores) @ keys,
 )
@@ -258,8 +260,8 @@ wrong(
 
 @wrong(
     "a dot product is the score",
-    """Your scores use neither w_query, w_key nor v. Which network does the formula put in place of
-    a dot product?""",
+    """Your scores use neither w_query, w_key nor v. What does the formula have instead of a dot
+    product?""",
 )
 def by_dot_products(query, keys, w_query, w_key, v):
     weights = softmax(keys @ query)
@@ -268,22 +270,21 @@ def by_dot_products(query, keys, w_query, w_key, v):
 
 wrong(
     "the projections are compared by a dot product",
-    """Your scores do not depend on v. Are the two projections multiplied with each other, or
-    added?""",
+    "Your scores do not depend on v. Are the two projections multiplied by each other, or added?",
     compare=lambda asked, seen, v: seen @ asked,
 )
 
 
 wrong(
     "the projections are multiplied",
-    """What happens to the two projections before the tanh? This attention has its name from it.""",
+    "What happens to the two projections before the tanh? This attention is named after it.",
     compare=lambda asked, seen, v: np.tanh(asked * seen) @ v,
 )
 
 
 @wrong(
     "the two matrices are alike",
-    """Which matrix meets the query in your function, and which the keys? They have the same shape,
+    """Which matrix do you multiply the query by, and which one the keys? They have the same shape,
     so nothing fails.""",
     around=True,
 )
@@ -292,9 +293,9 @@ def matrices_swapped(right, query, keys, w_query, w_key, v):
 
 
 wrong(
-    "the matrices stand in front",
-    """Do your products still run if a state and the layer differ in width? In the formula query and
-    keys are rows.""",
+    "the matrices come first",
+    """Do your products still work if a state and the layer have different widths? In the formula,
+    the query and the keys are rows.""",
     w_query=np.transpose,
     w_key=np.transpose,
 )
@@ -305,8 +306,8 @@ checks.usual("in float64")
 
 @wrong(
     "the caller's keys are free to be worked in",
-    """The numbers are right, but compare keys before and after the call. Which line of yours writes
-    into them?""",
+    """The numbers are right, but compare the keys before and after the call. Which line of yours
+    writes into them?""",
     rule="average",
 )
 def in_place(weights, keys, seen):

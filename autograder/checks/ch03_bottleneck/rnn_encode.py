@@ -94,8 +94,7 @@ hidden("a square sentence stays as it was", network(4, 4, 4), probe=arguments_af
 
 wrong(
     "the sum is carried on, and tanh comes at the end",
-    """The first state is right. What is handed to the next step: the sum, or what tanh has made of
-    it?""",
+    "The first state is right. What do you pass on to the next step: the sum, or its tanh?",
     together=plain_sum,
     then=np.tanh,
 )
@@ -103,7 +102,7 @@ wrong(
 
 wrong(
     "a network can do without its bias",
-    """Three things are added inside the tanh. Which of the four arguments does your result not
+    """Three terms are added inside the tanh. Which of the four arguments does your result not
     depend on?""",
     bias=np.zeros_like,
 )
@@ -111,7 +110,7 @@ wrong(
 
 wrong(
     "the first state is all ones",
-    """Your first state is off already. What is the state before the first word, and what does
+    """Already your first state is wrong. What is the state before the first word, and what does
     w_hidden make of it?""",
     start=np.ones_like,
 )
@@ -119,18 +118,18 @@ wrong(
 
 wrong(
     "the bias is the first state",
-    "Your first state is off already. Is the state before the first word anything but zero?",
+    "Already your first state is wrong. What is the state before the first word?",
     start=np.copy,
 )
 
 
 @wrong(
     "there is a row before row 0",
-    """Your first state is off already. Which row is row -1 in NumPy, and what does it hold when the
-    first word is read?""",
+    """Already your first state is wrong. Which row is row -1 in NumPy, and what does it hold when
+    you read the first word?""",
 )
 def with_rows_that_wrap(inputs, w_input, w_hidden, bias):
-    """Fills in the words first, so that row -1, which stands before row 0, is not zero."""
+    """Fills in the words first, so that row -1, which is read before row 0, is not zero."""
     states = (inputs @ w_input + bias).astype(inputs.dtype)
     for step in range(len(inputs)):
         states[step] = np.tanh(states[step] + states[step - 1] @ w_hidden)
@@ -138,16 +137,15 @@ def with_rows_that_wrap(inputs, w_input, w_hidden, bias):
 
 
 wrong(
-    "w_hidden stands in front of the state",
-    """The first state is right. In the formula the state is a row: on which side of w_hidden does
-    it stand?""",
+    "w_hidden comes before the state",
+    "The first state is right. In the formula the state is a row: on which side of w_hidden is it?",
     w_hidden=np.transpose,
 )
 
 
 wrong(
-    "w_input stands in front of the word",
-    """Does your product of w_input and a word still run if the two widths differ? In the formula
+    "w_input comes before the word",
+    """Does your product of w_input and a word still work if the two widths differ? In the formula,
     the word is a row.""",
     w_input=np.transpose,
 )
@@ -155,38 +153,38 @@ wrong(
 
 wrong(
     "only the last state is wanted",
-    "That is the state after the last word alone. How many rows should the result have?",
+    "You return only the state after the last word. How many rows should the result have?",
     then=lambda states: states[-1],
 )
 
 
 wrong(
     "the zero state is one of the states",
-    "There is one row more than there are words. Which of your rows belongs to no word?",
+    "You have one more row than there are words. Which of your rows belongs to no word?",
     then=lambda states: np.vstack([np.zeros_like(states[0]), states]),
 )
 
 
 wrong(
     "a row holds the state before its word",
-    """Your rows come one step late: the first is zero. Is a state kept before or after its word has
-    been read?""",
+    """Your rows come one step late, because the first is zero. Do you keep a state before or after
+    its word has been read?""",
     then=lambda states: np.vstack([np.zeros_like(states[0]), states[:-1]]),
 )
 
 
 wrong(
     "one array can hold all states in turn",
-    """All your rows are equal to the last one. How many arrays does your list hold, if each step
-    writes into the same one?""",
+    """All your rows are equal to the last one. If each step writes into the same array, how many
+    arrays does your list hold?""",
     then=lambda states: np.full_like(states, states[-1]),
 )
 
 
 @wrong(
     "a second name is a second array",
-    """The first state is right, and then the bias is no longer what it was. Does += make an array,
-    or write into one?""",
+    """The first state is right, but after it the bias is no longer what it was. Does += make a new
+    array, or write into an old one?""",
     rule="together",
 )
 def adding_into_the_bias(word, state, bias):
@@ -197,7 +195,7 @@ def adding_into_the_bias(word, state, bias):
 
 wrong(
     "every step starts from zero",
-    """The first state is right, and the others forget what came before. Which argument has no
+    """The first state is right, but the others forget what came before. Which argument has no
     influence on your result?""",
     w_hidden=np.zeros_like,
 )
@@ -205,8 +203,8 @@ wrong(
 
 @wrong(
     "what is carried on is the word before",
-    """Your state reaches back one word and no further. What does w_hidden multiply: something of
-    the last word, or the last state?""",
+    """Your state reaches back one word and no further. What does w_hidden multiply: the state
+    before, or only the word before?""",
 )
 def on_the_word_before(inputs, w_input, w_hidden, bias):
     before = np.concatenate([np.zeros_like(inputs[:1]), inputs[:-1]])
@@ -215,7 +213,8 @@ def on_the_word_before(inputs, w_input, w_hidden, bias):
 
 wrong(
     "tanh is for the words only",
-    "Your states can leave the range from -1 to 1. What belongs inside the tanh?",
+    """Your states can leave the range from -1 to 1. Which terms does the formula have inside the
+    tanh?""",
     together=lambda word, state, bias: np.tanh(word + bias) + state,
 )
 
@@ -229,32 +228,31 @@ wrong(
 
 wrong(
     "no tanh is needed",
-    """Your states are plain sums, and can grow without limit. Which function keeps a state between
-    -1 and 1?""",
+    """Your states are plain sums, so they can grow without limit. Which function of the formula
+    keeps a state between -1 and 1?""",
     together=plain_sum,
 )
 
 
 wrong(
     "a logistic function will do for tanh",
-    """All your states are positive. Which values does the function in the formula take, and which
-    does yours?""",
+    """All your states are positive. Which range of values does the function in the formula have,
+    and which does yours?""",
     together=lambda word, state, bias: 1 / (1 + np.exp(-plain_sum(word, state, bias))),
 )
 
 
 wrong(
     "the sentence is read from its end",
-    """The last row is the one that looks as if it had been read first. In which order do words
-    reach your state?""",
+    "Your last row looks as if its word had been read first. In which order do you read the words?",
     order=-1,
 )
 
 
 @wrong(
     "a state may be replaced number by number",
-    """The first number of each state is computed from the old state. And the second: from which
-    numbers?""",
+    """You compute the first number of each state from the old state. Which numbers do you compute
+    the second one from?""",
 )
 def by_overwriting_units(inputs, w_input, w_hidden, bias):
     """Each unit already sees the new numbers of the units before it."""
@@ -268,15 +266,16 @@ def by_overwriting_units(inputs, w_input, w_hidden, bias):
 
 checks.usual(
     "in float64",
-    hint="Somewhere a float64 enters. Which dtype has an array of zeros, if nobody says?",
+    hint="""Somewhere your numbers become float64. Which dtype does NumPy give an array of zeros if
+    you do not name one?""",
 )
 
 
 checks.usual(
     "into an argument",
     belief="the caller's sentence has room for the states",
-    hint="""The numbers are right, but compare inputs before and after the call. Which array do your
-    states go into?""",
+    hint="""The numbers are right, but compare inputs before and after the call. Which array do you
+    write your states into?""",
 )
 
 

@@ -1,1 +1,1 @@
-"""Experiments on copying sentences, with one vector and with a look back."""
+"""Experiments on copying sentences, with one vector and with attention."""

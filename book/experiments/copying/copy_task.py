@@ -1,8 +1,8 @@
-"""Two machines that learn to copy a sentence: one hands a single vector from reader to writer, the
+"""Two machines that learn to copy a sentence: one passes a single vector from reader to writer, the
 other can look back.
 
-Everything else is equal: embeddings, a GRU that reads, a GRU that writes, an output layer that sees
-the writer's state beside a context. The context is the last state of the reader, or additive
+Everything else is equal: embeddings, a GRU that reads, a GRU that writes, and an output layer that
+sees the writer's state and a context. The context is the last state of the reader, or additive
 attention over all of its states.
 
 A run, as `measure` returns it, has the keys
@@ -10,7 +10,7 @@ A run, as `measure` returns it, has the keys
 - `kind` ("one vector" or "attention"), `size` (numbers in a state), `longest` (words of the longest
   sentence in training), `steps` and `seed`;
 - `accuracy`: the share of words that are copied right, for sentences of 1 to 20 words;
-- `replay`, of seed 0 alone: its copies of `SENTENCE`, as `replay` returns them.
+- `replay`, for seed 0 only: its copies of `SENTENCE`, as `replay` returns them.
 """
 
 import sys
@@ -68,8 +68,8 @@ class Copier(nn.Module):
             self.v = nn.Linear(d_attention, 1, bias=False)
 
     def forward(self, token_ids):
-        """Return logits (batch, seq_len, words) for copying `token_ids`, each word given the right
-        ones before it.
+        """Return logits (batch, seq_len, words) for copying `token_ids`, where each word is
+        predicted from the right words before it.
         """
         return self.write(token_ids, *self.reader(self.embedding(token_ids)))
 
@@ -101,7 +101,7 @@ class Copier(nn.Module):
         model itself wrote.
 
         Args:
-            context: stands in for the model's own method of this name.
+            context: a function to call instead of the model's own method of this name.
 
         Returns:
             written: (batch, seq_len) int64.
@@ -126,7 +126,7 @@ def random_sentences(count, seq_len, generator):
 
 def train(d_hidden, attention, seed, steps=400, longest=LONGEST_TRAINED):
     """Train one machine to copy random sentences of 1 to `longest` words; the same seed gives the
-    same machine. All seeds meet the same lengths in the same order, with other words.
+    same machine. All seeds see the same lengths in the same order, with different words.
     """
     model, words = new(d_hidden, attention, seed), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
@@ -166,12 +166,12 @@ def random_lengths(steps, longest):
 def train_side_by_side(models, seeds, steps, longest=LONGEST_TRAINED):
     """Train machines of one form side by side, in place; each learns as it would in `train`.
 
-    Their parameters are stacked into one tensor for each name, so that one product serves all. That
-    makes three of them about twice as fast as one after the other.
+    Their parameters are stacked into one tensor for each name, so that one product computes all of
+    them. That trains three of them about twice as fast as one after the other.
 
     Args:
-        models: list of new Copiers, equal but for their numbers.
-        seeds: of the words that each reads, one for each.
+        models: list of new Copiers of the same sizes.
+        seeds: one for each model, from which the words that it reads are drawn.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     parameters, _ = stack_module_state(models)  # name -> (models, *shape of one)
@@ -222,14 +222,14 @@ def reach(model, seq_len, count=64):
 
 
 def measure(steps, seeds, longest_seeds, machines, longest=LONGEST_TRAINED):
-    """Train machines of each form with each budget, those of all seeds side by side.
+    """Train machines of each form with each budget, all seeds side by side.
 
     Args:
         longest_seeds: how many of the seeds the largest budget is run with.
         machines: such as "vector-32" and "attention-16", with the numbers in a state.
 
     Returns:
-        list of dicts, one a run, as described above.
+        list of dicts, one per run, as described above.
     """
     runs = []
     for budget, (kind, size) in product(steps, [name.split("-") for name in machines]):
@@ -270,7 +270,7 @@ def shares_table(runs, words):
 
 @torch.no_grad()
 def replay(model, sentence, decimals=3):
-    """Copy every beginning of a sentence, and note what additive attention needs to be computed
+    """Copy every beginning of a sentence, and keep what one needs to compute additive attention
     again elsewhere.
 
     Returns:
@@ -293,7 +293,7 @@ def replay(model, sentence, decimals=3):
 
 
 def for_the_explorer(runs):
-    """Return what was recorded as the explorer `copying` reads it.
+    """Return the recorded runs in the form that the explorer `copying` reads.
 
     Returns:
         dict with `budgets`; `sizes` of the one vector, and `attention_size`; `curves`, from

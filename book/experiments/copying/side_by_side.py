@@ -1,5 +1,5 @@
 """Several copying machines of one form at once: their parameters are stacked into one tensor for
-each name, (models, *shape of one), so that one product serves all.
+each name, (models, *shape of one), so that one product computes all of them.
 """
 
 import torch

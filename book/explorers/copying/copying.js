@@ -12,14 +12,14 @@
   const KINDS = Object.keys(NAMES);
   const start = { seq_len: 6, size: 1, budget: 0, output: 4 };
 
-  // Which of the machines: those with one vector lie in a row, all sizes of the first budget, then
+  // Which of the machines: those with one vector are listed with all sizes of the first budget, then
   // all of the next; those with attention have one size. A notebook has one budget, and does not
   // name it.
   const machineAt = ({ sizes, size, budget = 0 }) =>
     ({ vector: budget * sizes.length + size, attention: budget });
 
-  // additive_attention of solutions/ch03_bottleneck.py for every query; queries and keys have been
-  // through w_query and w_key already.
+  // additive_attention of solutions/ch03_bottleneck.py for every query; queries and keys are already
+  // multiplied by w_query and w_key.
   function attend(queries, keys, v) {
     const score = (query, key) => sum(v.map((weight, i) => weight * Math.tanh(query[i] + key[i])));
     const scores = queries.map((query) => keys.map((key) => score(query, key)));
@@ -197,8 +197,9 @@
       const whose = answer ? ", with the book’s attention" : "";
       const [one, other] = KINDS.map((kind) => percent(result.shares[kind].mean));
       const after = budgets.length > 1 ? `, after ${stepsOf(now)} steps` : "";
-      const usual = `On random sentences of this length${after}${whose}: ${one} and ${other}.`;
-      const looked = `Writing word ${chosen + 1}, attention looks most at word ${best + 1}, ` +
+      const usual = `On random sentences of this length${after}${whose}, they get ${one} and ` +
+        `${other} right.`;
+      const looked = `To write word ${chosen + 1}, attention looks most at word ${best + 1}, ` +
         `“${words[sentence[best]]}”, with ${percent(row[best])} of the weight.`;
       say(`${copied} ${usual} ${looked}`);
       const marked = `Shares of words copied right against length, marked at ${now.seq_len}.`;

@@ -1,5 +1,5 @@
 // One-hot times table = a row lookup. The reader writes a short sentence, follows one of its
-// positions through the product, and changes an entry of the table to see which outputs move.
+// positions through the product, and changes an entry of the table to see which outputs change.
 (() => {
   const { html, draw, svg, button, chips, groupName, walked, sum, listed, mount } =
     globalThis.explorerKit;
@@ -81,8 +81,8 @@
     fill(table, caption("Product", `${ids.length} × ${start[0].length}`), head, body);
   }
 
-  // The way of the followed row: from one-hot to table, where they are side by side, and from table
-  // to product.
+  // The path of the followed row: from one-hot to table, if they are side by side, and from table to
+  // product.
   function drawWay(line, field, matrices) {
     const origin = field.getBoundingClientRect();
     const bands = matrices.map((matrix) => matrix.querySelector("tbody .lookup-on"));
@@ -108,13 +108,13 @@
     const ordinary = words.filter((word) => !word.startsWith("<"));
     const view = { follow: 0, row: vocabulary[ordinary[0]], column: 0, news: "" };
 
-    // in a notebook: what the learner's functions made of `inputs`; nothing in a page
+    // in a notebook, what the learner's functions returned for `inputs`; in a page, nothing
     const answer = () => model.get("computed");
     const asked = () =>
       answer()?.inputs ?? { sentence: model.get("sentence"), table: model.get("table") };
     const result = () => outcome(model, asked(), answer()?.numbers);
 
-    // The sentence: typed, or put together from buttons.
+    // The sentence, which is typed or put together with buttons.
     const input = html("input", {
       type: "text",
       class: "explorer-button",
@@ -155,8 +155,8 @@
       const touched = ids.flatMap((id, place) => (id === view.row ? [place] : []));
       const elsewhere = ids.length > touched.length ? " and nowhere else" : "";
       const moved = touched.length
-        ? `The output moves at ${positions(touched)}${elsewhere}.`
-        : "No output moves: that word is not in the sentence.";
+        ? `The output changes at ${positions(touched)}${elsewhere}.`
+        : "No output changes, because that word is not in the sentence.";
       view.news = `Row “${words[view.row]}”, column ${view.column} is now ${show(value)}. ${moved}`;
       choose({ table });
     }
@@ -244,10 +244,10 @@
       const position = `Position ${view.follow} is “${token}”`;
       if (answer())
         return `${position}, id ${id}. Row ${id} of the table is ` +
-          `${asked().table[id].map(show).join(", ")}; returned was ${numbers}.`;
+          `${asked().table[id].map(show).join(", ")}, and your function returned ${numbers}.`;
       const unknown = words[id] === token ? ""
         : `, an unknown word that is read as ${words[id]}`;
-      return `${position}${unknown}: the only 1 stands in column ${id}, so the product is row ` +
+      return `${position}${unknown}: the only 1 is in column ${id}, so the product is row ` +
         `${id} of the table: ${numbers}.`;
     }
 
