@@ -210,8 +210,8 @@ def embed(token_ids, table):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
-# run it:
+# What does your code do? To see it, even while it is not right yet, put these two lines into a new
+# cell and run it:
 #
 # ```python
 # from book.explorers import explore_lookup

@@ -374,8 +374,8 @@ def extend_until_eos(model, src, max_len, bos_id, eos_id):
 
 
 # %% [markdown]
-# What does your code do, right or not right yet? To see it, put these two lines into a new cell and
-# run it:
+# What does your code do? To see it, even while it is not right yet, put these two lines into a new
+# cell and run it:
 #
 # ```python
 # from book.explorers import explore_decoding

@@ -131,8 +131,8 @@ with_all_axes_reversed = wrong(
 
 in_float64 = wrong(
     "np.sqrt keeps float32",
-    """Somewhere a float64 comes in. Look at the dtype of everything that you combine with query and
-    key, single numbers included.""",
+    """Your result became float64 on the way. Look at the dtype of everything that you combine with
+    query and key, single numbers included.""",
     scale=lambda query, key: np.sqrt(query.shape[-1]),
 )
 
@@ -141,7 +141,7 @@ checks.usual(
     "changes its argument",
     belief="the caller's query is free to be scaled",
     hint="""Compare `query` before and after the call. Which line of yours writes into it instead of
-    making an array of its own?""",
+    making a new array?""",
 )
 
 

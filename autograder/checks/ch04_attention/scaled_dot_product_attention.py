@@ -168,8 +168,8 @@ wrong(
 
 wrong(
     "np.sqrt keeps float32",
-    """Somewhere a float64 comes in. Look at the dtype of everything that you combine with the
-    arguments, single numbers included.""",
+    """Your result became float64 on the way. Look at the dtype of everything that you combine with
+    the arguments, single numbers included.""",
     scores_of=in_float64,
 )
 

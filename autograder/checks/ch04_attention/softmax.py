@@ -169,7 +169,7 @@ checks.usual(
     "changes its argument",
     belief="the caller's array is free to be worked in",
     hint="""Compare `scores` before and after the call. Which line of yours writes into it instead
-    of making an array of its own?""",
+    of making a new array?""",
 )
 
 

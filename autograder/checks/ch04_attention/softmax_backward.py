@@ -149,7 +149,7 @@ wrong(
 wrong(
     "the caller's gradient is free to be worked in",
     """Compare `grad_weights` before and after the call. Which line of yours writes into it instead
-    of making an array of its own?""",
+    of making a new array?""",
     grad_weights=lambda gradient: -np.negative(gradient, out=gradient),
 )
 

@@ -147,7 +147,7 @@ hidden(
 hidden("train mode changes nothing", norm_case(3, 4, train=True))
 hidden("a batch in bfloat16", norm_case(2, 3, 8, dtype=torch.bfloat16, rows=in_quarters))
 hidden("float16 in, float16 out", norm_case(2, 8, dtype=torch.float16, rows=in_quarters))
-hidden("numbers that do not lie side by side", norm_case(2, 3, 4), probe=returned_for_views)
+hidden("numbers that are not contiguous in memory", norm_case(2, 3, 4), probe=returned_for_views)
 hidden("a batch stays as it was", norm_case(2, 3, 4), probe=arguments_after)
 hidden(
     "a new wide one has a gain of ones and a bias of zeros",

@@ -412,7 +412,7 @@ ids_1_and_2 = wrong(
 
 wrong(
     "the beginning belongs to the result",
-    "The words are right. What should not stand in front of them?",
+    "The words are right, but something comes before them that nobody should read. What is it?",
     finish=lambda ids, ended: ids[: len(ids) - ended],
 )
 

@@ -57,7 +57,7 @@ hidden("many sentences", batch_of([5, 7, 1, 3, 6]), weight=2)
 hidden("two ids in each row", two_columns)
 hidden("one long sentence", batch_of([17]))
 hidden("small ids of 32 bits", batch_of([4, 1, 2], torch.int32))
-hidden("ids that do not lie side by side", batch_of([4, 2]), probe=returned_for_views)
+hidden("ids that are not contiguous in memory", batch_of([4, 2]), probe=returned_for_views)
 hidden("the result lies where the ids lie", batch_of([2, 3]), probe=device_kept)
 hidden("a batch of target ids stays as it was", batch_of([3, 2, 4]), probe=arguments_after)
 
@@ -65,7 +65,7 @@ hidden("a batch of target ids stays as it was", batch_of([3, 2, 4]), probe=argum
 swapped = checks.usual(
     "in another order",
     belief="the decoder reads what comes and says what was",
-    hint="Your two results are each other's. Which of them begins with `<bos>`?",
+    hint="You return the right two tensors in the wrong order. Which of them begins with `<bos>`?",
 )
 
 

@@ -114,7 +114,7 @@ hidden("gradients flow to shared heads", grouped(6, 2), probe=gradients)
 hidden("gradients under a mask", grouped(mask=with_an_empty_row(3, 5)), probe=gradients)
 hidden("four heads cannot share three", grouped(4, 3, mask=draw_mask(3, 5)))
 hidden("two heads cannot share four", grouped(2, 4))
-hidden("tensors that do not lie side by side", grouped(), probe=returned_for_views)
+hidden("tensors that are not contiguous in memory", grouped(), probe=returned_for_views)
 hidden("arguments stay as they were", grouped(mask=draw_mask(3, 5)), probe=arguments_after)
 
 

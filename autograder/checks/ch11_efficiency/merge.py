@@ -362,7 +362,7 @@ def into_the_left(right, left, right_set):
 
 wrong(
     "the result is float64 whatever comes in",
-    "Somewhere a float64 enters. Which of your operations brings it in?",
+    "Your result became float64 on the way. Which of your operations made it so?",
     then=lambda result: tuple(each.astype(np.float64) for each in result),
 )
 

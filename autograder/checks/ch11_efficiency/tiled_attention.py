@@ -184,7 +184,7 @@ hidden(
 )
 hidden("gradients flow, causal", attention(5, 8, 3, causal=True), probe=gradients)
 hidden("a negative block size is refused", attention(3, 5, -4), probe=returned)
-hidden("tensors that do not lie side by side", attention(5, 9, 4), probe=returned_for_views)
+hidden("tensors that are not contiguous in memory", attention(5, 9, 4), probe=returned_for_views)
 hidden("on the device of the arguments", attention(4, 6, 4, causal=True), probe=device_kept)
 hidden("arguments stay as they were", attention(4, 9, 4, causal=True), probe=arguments_after)
 

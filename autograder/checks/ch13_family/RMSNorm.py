@@ -156,7 +156,7 @@ hidden(
     weight=2,
 )
 hidden("train mode changes nothing", norm_case(3, 4, train=True))
-hidden("numbers that do not lie side by side", norm_case(2, 3, 4), probe=returned_for_views)
+hidden("numbers that are not contiguous in memory", norm_case(2, 3, 4), probe=returned_for_views)
 hidden("a batch stays as it was", norm_case(2, 3, 4), probe=arguments_after)
 
 

@@ -81,7 +81,9 @@ hidden("train mode changes nothing", network_case(3, 4, d_ff=5, train=True))
 hidden("a batch in float32", network_case(2, 3, 4, d_ff=6, dtype=torch.float32))
 hidden("bfloat16 in, bfloat16 out", network_case(2, 3, 4, d_ff=6, dtype=torch.bfloat16))
 hidden(
-    "numbers that do not lie side by side", network_case(2, 3, 4, d_ff=5), probe=returned_for_views
+    "numbers that are not contiguous in memory",
+    network_case(2, 3, 4, d_ff=5),
+    probe=returned_for_views,
 )
 hidden("a batch stays as it was", network_case(2, 3, 4, d_ff=6), probe=arguments_after)
 

@@ -149,7 +149,7 @@ hidden("a batch in bfloat16", rows(2, 3, 4, dtype=torch.bfloat16))
 hidden("a single feature is refused", rows(2, 1))
 hidden("gradients flow to a batch", rows(2, 3, 6), probe=gradients)
 hidden("a batch stays as it was", rows(2, 3, 4), probe=arguments_after)
-hidden("numbers that do not lie side by side", rows(2, 3, 6), probe=returned_for_views)
+hidden("numbers that are not contiguous in memory", rows(2, 3, 6), probe=returned_for_views)
 hidden("the result lies where x lies", rows(2, 3, 4), probe=device_kept)
 
 
@@ -249,7 +249,7 @@ wrong(
 
 wrong(
     "i is the number of the column",
-    """The first pair is right, and the others turn too slowly. In the exponent stands 2i: what does
+    """The first pair is right, and the others turn too slowly. The exponent has 2i in it: what does
     i count?""",
     rates=lambda head_dim, dtype, device: rates_of(head_dim, dtype, device) ** 2,
 )

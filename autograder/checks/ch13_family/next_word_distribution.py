@@ -195,7 +195,7 @@ hidden(
     top_p=0.8,
 )
 hidden(
-    "logits that do not lie side by side",
+    "logits that are not contiguous in memory",
     logits=apart(3, 6),
     temperature=0.8,
     top_k=4,

@@ -79,7 +79,7 @@ hidden(
 )
 hidden("float64 stays float64", images(2, 2, 2, 2, 2, dtype=torch.float64))
 hidden("gradients flow in colour", images(2, 3, 2, 3, 2, dtype=torch.float64), probe=gradients)
-hidden("images that do not lie side by side", images(2, 3, 2, 3, 2), probe=returned_for_views)
+hidden("images that are not contiguous in memory", images(2, 3, 2, 3, 2), probe=returned_for_views)
 hidden("the result lies where the images lie", images(2, 3, 2, 2, 2), probe=device_kept)
 
 
@@ -104,8 +104,8 @@ wrong(
 
 wrong(
     "pixels of a patch are read column by column",
-    """Your patches are the right ones, and lie on their side. Within a patch, which pixel follows
-    the first one?""",
+    """You cut the right patches, but their pixels come in another order. Within a patch, which
+    pixel follows the first one?""",
     patches=lambda blocks: blocks.permute(0, 2, 4, 1, 5, 3),
 )
 
