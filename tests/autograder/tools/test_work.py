@@ -208,11 +208,13 @@ def test_cells_of_ones_own_follow_the_same_neighbours(folder, capsys):
     notebook = older_copy({"softmax": MINE})
     helper = new_code_cell("helper = 1")
     helper.outputs = [nbformat.v4.new_output("stream", text="what it printed")]
+    ids = [cell.id for cell in notebook.cells]
+    a_text = ids[ids.index("about_softmax_backward") - 1]
     notes = {
         "softmax": new_markdown_cell("after softmax"),
         "check_attention_scores": helper,
-        "cell-14": new_code_cell('check("softmax")'),
-        "cell-19": new_markdown_cell("at the end"),
+        a_text: new_code_cell('check("softmax")'),
+        ids[-1]: new_markdown_cell("at the end"),
     }
     for grade_id, cell in notes.items():
         place = [each.id for each in notebook.cells].index(grade_id)
