@@ -56,10 +56,9 @@ def player(page, built_book):
     """The buttons below chapter 4's example, with a clock that the test moves."""
     page.clock.install(time=0)
     page.goto(f"{built_book}book/ch04_attention.html")
-    page.clock.pause_at(
-        3_600_000
-    )  # of itself it goes on, and a busy machine takes seconds for a key
-    return page.locator(".flow-player")
+    page.clock.pause_at(3_600_000)  # it would go on while a busy machine takes seconds for a key
+    yield page.locator(".flow-player")
+    page.clock.resume()  # the tab is shared
 
 
 def hidden(page):
