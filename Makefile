@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # The order is that of the files, and not of the numbers of tests that keep together. Four on two
 # cores, because tests wait for a good part of their time: for a limit, a page, a worker of a class.
-PYTEST := $(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n 5 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup system-packages notebooks book page check lab grade test test-long test-gpu bench lint demo clean
