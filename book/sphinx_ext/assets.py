@@ -23,6 +23,8 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+import pydata_sphinx_theme
+
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "_build" / "static"
 KEPT_IN_GIT = ROOT / "book" / "_static"
@@ -32,6 +34,9 @@ EXPORT = ROOT / "solutions" / "translator" / "export_onnx.py"  # a change in it 
 FAMILY = "family-models"  # chapter 13's, whose weights are in git
 FAMILY_EXPORT = ROOT / "solutions" / "family" / "export_onnx.py"
 SECONDS = 60  # for a package to come
+# Of the theme's icons, which are 150 kB, those that pages show. Any other comes from all of them.
+ICONS = "f002 f00d f010 f019 f03a f042 f053 f054 f057 f058 f05a f062 f064 f065 f06a f071 f078 f0c9"
+ICONS += " f0eb f0f3 f104 f105 f107 f15b f185 f186 f1c1 f303 f35d"
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ FONTS = (
     *("SansSerif-Regular", "Script-Regular", "Size1-Regular", "Size2-Regular", "Size3-Regular"),
     *("Size4-Regular", "Typewriter-Regular", "Vector-Bold", "Vector-Regular"),
 )
+LITERATA = "400-normal", "400-italic", "600-normal", "600-italic"
 KEPT = {  # the same, kept in git: the book is built without a network too
     "mathjax": Package(
         "mathjax",
@@ -95,6 +101,14 @@ KEPT = {  # the same, kept in git: the book is built without a network too
             "output/chtml/fonts/woff-v2/MathJax_Zero.woff",
         ),
         folder="es5",
+    ),
+    "literata": Package(  # the text's typeface; what has no file here, no page uses
+        "@fontsource/literata",
+        "5.3.0",
+        "9JGMT5+YfBK49thoMq9ASaMRJErHT4V4QuMhAEwKHRLreOsIMP2xP6ZRLhPJ0e6YlET+kjWTJuN7LAxt9/gWGQ==",
+        "OFL-1.1",
+        tuple(f"literata-latin-{each}.woff2" for each in LITERATA),
+        folder="files",
     ),
     "popper": Package(
         "@popperjs/core",
@@ -170,6 +184,24 @@ def fetch(package, folder):
     note.write_text(told)
 
 
+def subset_icons(static=STATIC):
+    """Write the icons that pages show, as a font, and the sheet that puts it before the theme's."""
+    from fontTools.subset import Options, Subsetter, load_font, save_font
+
+    theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
+    options = Options(flavor="woff", recalc_timestamp=False)
+    font = load_font(theme / "vendor/fontawesome/webfonts/fa-solid-900.ttf", options)
+    subsetter = Subsetter(options)
+    subsetter.populate(unicodes=[int(icon, 16) for icon in ICONS.split()])
+    subsetter.subset(font)
+    save_font(font, static / "icons.woff", options)
+    codes = ", ".join(f"U+{icon}" for icon in ICONS.split())
+    (static / "icons.css").write_text(
+        '@font-face { font-family: "Font Awesome 6 Free"; font-weight: 900; font-display: block;'
+        f' src: url("icons.woff") format("woff"); unicode-range: {codes}; }}\n'
+    )
+
+
 def export_model(trained, folder):
     """Write the trained translator's files for a browser into a folder, all of them or none."""
     from solutions.translator.export_onnx import export
@@ -208,6 +240,7 @@ def add_static_files(app, config):
     for sentence in prepare():
         print(f"book: {sentence}")
     export_family()
+    subset_icons()
     config.html_static_path.append(str(STATIC))
     # sphinx_tippy gives its files new names in each build, and leaves the old ones
     shutil.rmtree(Path(app.outdir) / "_static" / "tippy", ignore_errors=True)

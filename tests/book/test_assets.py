@@ -10,6 +10,7 @@ import tarfile
 import urllib.error
 
 import pytest
+from fontTools.ttLib import TTFont
 
 from book.experiments.family import in_the_page
 from book.sphinx_ext import assets
@@ -109,7 +110,10 @@ def test_what_git_keeps_is_what_is_pinned():
 @pytest.mark.parametrize("name", [*assets.FETCHED, *assets.KEPT])
 def test_every_package_comes_with_its_licence(name):
     licence = (assets.KEPT_IN_GIT / "vendor" / "licences" / f"{name}.txt").read_text()
-    assert "Permission is hereby granted" in licence or "Apache License" in licence
+    assert any(
+        each in licence
+        for each in ("Permission is hereby granted", "Apache License", "SIL Open Font License")
+    )
 
 
 def test_the_newest_versions_are_told_with_what_is_to_be_pinned(monkeypatch):
@@ -161,3 +165,12 @@ def test_models_whose_weights_are_in_git_are_exported_once_and_again_when_they_c
         made.append([each.stat().st_mtime_ns for each in files])
     assert made[0] == made[1]
     assert made[1] < made[2]
+
+
+def test_the_icons_that_pages_show_come_before_all_of_the_themes(tmp_path):
+    assets.subset_icons(tmp_path)
+    shown = TTFont(tmp_path / "icons.woff").getBestCmap()
+    assert {f"{code:04x}" for code in shown} == set(assets.ICONS.split())
+    assert (tmp_path / "icons.woff").stat().st_size < 10_000
+    sheet = (tmp_path / "icons.css").read_text()
+    assert all(f"U+{icon}" in sheet for icon in assets.ICONS.split())
