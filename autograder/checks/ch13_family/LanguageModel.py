@@ -67,6 +67,22 @@ def a_word_changes(rng, position, **kind):
 
 
 @drawn
+def normalised_already(rng, lengths=(4, 4)):
+    """Make a case without layers whose words have mean 0 and variance 1 (less what the norm adds to
+    it), and whose positions are 0: a norm that does nothing changes nothing.
+    """
+    case = model_case(rng, lengths, sizes=(6, 1, 0, 2))
+    weights = case["weights"]
+    table = weights["token_embedding.weight"]
+    table = table - table.mean(dim=-1, keepdim=True)
+    weights["token_embedding.weight"] = table * ((1 - 1e-5) / table.var(-1, False, True)) ** 0.5
+    weights["position_embedding.weight"].zero_()
+    weights["final_norm.weight"].fill_(1)
+    weights["final_norm.bias"].zero_()
+    return case
+
+
+@drawn
 def a_new_model(rng, causal=True):
     made = integer(rng, 8, 20), integer(rng, 5, 9), 4, 2, integer(rng, 1, 4), 6, 0.0, causal
     return {"constructor": by_name(reference.LanguageModel, made)}
@@ -115,6 +131,7 @@ shown, hidden, wrong, right = checks.words
 
 shown("two sentences without padding", model_case(), weight=3)
 shown("no layer at all: words, positions, norm and scores", model_case(sizes=(4, 1, 0, 2)))
+shown("words that are normalised already", normalised_already())
 shown("two layers, as many words as there are positions", model_case((6, 6), sizes=(4, 2, 2, 3)))
 shown("padding after the words of a GPT", model_case((4, 2)), probe=returned_at_words)
 shown("a bidirectional encoder", model_case(causal=False), weight=2)
@@ -138,7 +155,12 @@ shown(
     model_case(sizes=(4, 1, 0, 2), dropout=1.0, train=True),
 )
 shown("gradients", model_case((3,), sizes=(4, 1, 1, 2)), probe=gradients, weight=2)
-shown("the output layer has no numbers of its own", a_new_model(), probe=numbers_at_the_start)
+shown(
+    "the output layer has no numbers of its own",
+    a_new_model(),
+    probe=numbers_at_the_start,
+    weight=3,
+)
 shown("float32 stays float32", model_case(dtype=torch.float32))
 hidden("more layers, more heads", model_case((5, 5, 5), 11, 8, (6, 3, 3, 7)), weight=3)
 hidden(
@@ -162,6 +184,7 @@ hidden(
     model_case((5, 2), 9, causal=False, pad_id=5),
     probe=returned_at_words,
 )
+hidden("a larger batch of words that are normalised already", normalised_already((5, 5, 5)))
 hidden("one word", model_case((1, 1)))
 hidden("one word of a bidirectional encoder", model_case((1,), causal=False))
 hidden("the second word changes", a_word_changes(1, sizes=(4, 2, 2, 3)), probe=moved)
@@ -180,7 +203,12 @@ hidden(
 )
 hidden("gradients through two layers", model_case(sizes=(4, 2, 2, 3)), probe=gradients, weight=2)
 hidden("gradients of a bidirectional encoder", model_case((3, 3), causal=False), probe=gradients)
-hidden("a bidirectional one has as many numbers", a_new_model(False), probe=numbers_at_the_start)
+hidden(
+    "a bidirectional one has as many numbers",
+    a_new_model(False),
+    probe=numbers_at_the_start,
+    weight=3,
+)
 hidden("ids that do not lie in one piece", model_case((4, 4)), probe=returned_for_views)
 hidden("the ids stay as they were", model_case((4, 2)), probe=arguments_after)
 
@@ -286,7 +314,6 @@ def untied(self):
     self.head = nn.Linear(
         self.token_embedding.embedding_dim, self.token_embedding.num_embeddings, bias=False
     )
-    nn.init.eye_(self.head.weight)
     self.scored = lambda x: self.head(self.final_norm(x))
 
 
@@ -296,7 +323,7 @@ def untied(self):
     rule="made",
 )
 def with_a_bias(self):
-    self.bias = nn.Parameter(torch.full((self.token_embedding.num_embeddings,), 0.1))
+    self.bias = nn.Parameter(torch.zeros(self.token_embedding.num_embeddings))
     self.scored = lambda x: Pieces.scored(self, x) + self.bias
 
 

@@ -29,6 +29,25 @@ def network_case(rng, *shape, d_ff, dtype=torch.float64, scale=1.5, **parts):
     return draw.module_case(rng, reference.SwiGLU, (shape[-1], d_ff), {"x": x}, dtype, **parts)
 
 
+@drawn
+def open_or_shut(rng, *shape, d_ff):
+    """Make a case of one feature in which no gate is half open."""
+    case = network_case(rng, *shape, 1, d_ff=d_ff)
+    x = case["forward"]["x"]
+    case["forward"]["x"] = x + x.sign()
+    signs = torch.from_numpy(rng.permutation([1.0, -1.0] * d_ff)[:d_ff])
+    case["weights"]["w_gate.weight"] = 80.0 * signs[:, None]
+    return case
+
+
+@drawn
+def with_equal_gates(rng, *shape, d_ff):
+    """Make a case whose gate has the same numbers as what it lets through."""
+    case = network_case(rng, *shape, d_ff=d_ff)
+    case["weights"]["w_gate.weight"] = case["weights"]["w_up.weight"].clone()
+    return case
+
+
 class Rules(reference.SwiGLU):
     def gate(self, x):
         return self.w_gate(x)
@@ -56,6 +75,8 @@ shown(
     at_one_position(float64_normal, reference.SwiGLU, (4, 6), (2, 5, 4), 1),
     probe=moved,
 )
+shown("gates are wide open or shut", open_or_shut(3, d_ff=4))
+shown("gate and up have the same numbers", with_equal_gates(2, 3, d_ff=4))
 shown("d_ff may equal d_model", network_case(2, 2, 4, d_ff=4))
 shown("zeros stay zeros", network_case(2, 3, d_ff=5, scale=0.0))
 shown("gradients reach x and every weight", network_case(2, 3, d_ff=4), probe=gradients, weight=2)
@@ -63,13 +84,22 @@ shown(
     "a new one has three matrices, and no other parameter",
     constructor={"d_model": integer(3, 6), "d_ff": integer(7, 10)},
     probe=at_the_start,
+    weight=4,
 )
 shown("float32 in, float32 out", network_case(2, 3, d_ff=4, dtype=torch.float32))
 shown("x stays as it was", network_case(2, 3, d_ff=4), probe=arguments_after)
 hidden("a longer batch", network_case(3, 5, 6, d_ff=11), weight=3)
 hidden("fewer features in between than outside", network_case(2, 3, 5, d_ff=2))
 hidden("four times as many in between", network_case(2, 3, 2, d_ff=8))
+hidden("gates of a batch are wide open or shut", open_or_shut(2, 3, d_ff=6), weight=2)
+hidden("gate and up of a batch have the same numbers", with_equal_gates(2, 3, 4, d_ff=5))
 hidden("four axes", network_case(2, 2, 3, 4, d_ff=5))
+hidden(
+    "a new one that is narrow inside has three matrices, too",
+    constructor={"d_model": integer(7, 10), "d_ff": integer(3, 6)},
+    probe=at_the_start,
+    weight=4,
+)
 hidden("large numbers", network_case(2, 3, 4, d_ff=6, scale=20.0), weight=2)
 hidden(
     "one position of many changes, and no other",
@@ -190,7 +220,7 @@ wrong(
 )
 def with_biases(self):
     for layer in self.w_gate, self.w_up, self.w_down:
-        layer.bias = nn.Parameter(torch.full((layer.out_features,), 0.1))
+        layer.bias = nn.Parameter(torch.zeros(layer.out_features))
 
 
 @wrong(

@@ -6,7 +6,13 @@ import torch
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import draw, drawn
 from autograder.shared.laws import keeps_lengths
-from autograder.shared.probes import arguments_after, device_kept, gradients, returned_for_views
+from autograder.shared.probes import (
+    arguments_after,
+    device_kept,
+    gradients,
+    products_of_rows,
+    returned_for_views,
+)
 from solutions.ch13_family import apply_rotary
 
 
@@ -41,6 +47,23 @@ def the_same_row_twice(rng):
         "x": sizeable(rng, 1, 4).repeat(3, 1),
         "positions": torch.tensor([far, near, far]),
     }
+
+
+@drawn
+def counted_rows(rng, *shape):
+    """Draw rows that stand at 0, 1, 2 and so on."""
+    return {"x": sizeable(rng, *shape), "positions": torch.arange(shape[-2])}
+
+
+@drawn
+def rows_alike(rng, *shape):
+    """Draw rows whose numbers differ in sign alone, each equal to the others, at positions that
+    follow each other.
+    """
+    size = float(rng.integers(5, 21)) / 10
+    row = size * torch.from_numpy(rng.choice([-1.0, 1.0], shape[-1])).float()
+    start = int(rng.integers(2, 9))
+    return {"x": row.repeat(*shape[:-1], 1), "positions": start + torch.arange(shape[-2])}
 
 
 def clear_of_zero(rows):
@@ -132,6 +155,13 @@ shown("one row, one pair", rows(1, 2), weight=2)
 shown("position 0 stays, a later one turns", first_and_later)
 shown("each pair turns at its own rate", rows(1, 6), weight=4)
 shown("positions need not be in order", rows(3, 4), weight=2)
+shown("positions may be those of the rows", counted_rows(3, 4))
+shown(
+    "the products of turned rows tell how far apart they stand",
+    rows_alike(3, 4),
+    probe=products_of_rows,
+    weight=3,
+)
 shown("the same row at the same position turns alike", the_same_row_twice)
 shown("heads are carried along", rows(2, 3, 4), weight=2)
 shown("gradients flow", rows(2, 4), probe=gradients)
@@ -140,6 +170,13 @@ shown("positions beyond two hundred", far_out(2, 2))
 shown("positions beyond two hundred in bfloat16", far_out(2, 4, dtype=torch.bfloat16), weight=2)
 shown("an odd head_dim is refused", rows(2, 5), weight=2)
 hidden("batch and heads", rows(2, 3, 4, 8), weight=3)
+hidden("a batch whose positions are those of its rows", counted_rows(2, 4, 6))
+hidden(
+    "the products of turned rows of a batch",
+    rows_alike(2, 4, 6),
+    probe=products_of_rows,
+    weight=3,
+)
 hidden("as many heads as rows", rows(3, 3, 6), weight=2)
 hidden("the width of a real head", clear_of_zero(rows(5, 64, high=16)), weight=4)
 hidden("batch and heads in float64", tiny(2, 2, 3, 6))

@@ -39,6 +39,7 @@ from autograder.shared.probes.functions import (
     gradients,
     moved,
     numbers_at_the_start,
+    products_of_rows,
     returned,
     returned_at_words,
     returned_for_generator,
@@ -111,6 +112,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "outputs_after_an_exception",
     "outputs_after_gates",
     "precision_afterwards",
+    "products_of_rows",
     "rated",
     "rated_afterwards",
     "returned",
@@ -178,6 +180,7 @@ KINDS = (
     importance_afterwards,
     returned_at_words,
     numbers_at_the_start,
+    products_of_rows,
 )
 PROBES = MappingProxyType({probe.__name__: probe for probe in KINDS})
 

@@ -187,6 +187,13 @@ def returned_at_words(implementation, inputs):
     return {"noted": {"the logits at the words": result[words]}}
 
 
+def products_of_rows(implementation, inputs):
+    """Note what every row of the result gives, multiplied by every other."""
+    function, arguments = prepared_call(implementation, inputs)
+    rows = tensor_of(function(*arguments.values()))
+    return {"result": rows @ rows.transpose(-1, -2)}
+
+
 def numbers_at_the_start(implementation, inputs):
     """Note how many numbers a new module's parameters hold; shared ones count once."""
     module = module_of(implementation, {**inputs, "weights": {}})
