@@ -12,9 +12,10 @@
 # A trained model has thousands of attention weights for each sentence, and they make tempting
 # pictures. In this notebook you write the tools that turn pictures into numbers. Four of them read
 # weights: the **entropy** of a row, the **rollout** through several layers, the **alignment** of
-# two sentences, and the **error rate** of such an alignment. Two go further: one switches **heads
-# off**, and the other asks the gradient how much each head **matters**. The last two look inside: for
-# **induction** heads, and for the word that a model would say if it stopped at an earlier layer.
+# two sentences, and the **error rate** of such an alignment. The next two go further: one switches
+# **heads off**, and the other asks the gradient how much each head **matters**. The last two look
+# for **induction** heads, and for the word that a model would say if it stopped at an earlier
+# layer.
 #
 # The chapter of the same name in the book uses all of them on the course's translator, and says
 # what can be concluded from each. Each exercise below is a statement, code to complete, and a cell
@@ -22,8 +23,8 @@
 # the check. (In the book you see this notebook without being able to run it: `make lab` opens a
 # copy of your own.)
 #
-# The setup cell imports the module that the fifth exercise is about, so that you can begin even if
-# your own is not finished.
+# The setup cell imports the module whose heads you switch off in the fifth exercise, so that you
+# can begin even if your own is not finished.
 
 # %%
 import math
@@ -38,16 +39,16 @@ from solutions.ch05_multi_head import MultiHeadAttention
 # %% [markdown]
 # ## 1. How spread out is the attention?
 #
-# A row of weights that is all on one key and a row that is the same everywhere are two extremes.
-# The **entropy** puts a number on where a row lies between them:
+# A row can have all its weight on one key, or the same weight on every key. The **entropy**
+# measures where a row is between these two extremes:
 #
 # $$H = -\sum_j w_j \ln w_j$$
 #
 # It is measured in nats, because the logarithm is the natural one. A row with all its weight on one
 # key has the entropy 0, and a row that is spread evenly over $n$ keys has $\ln n$.
 #
-# - The keys are on the last axis. There may be any number of axes before it, none included, and the
-#   result has those.
+# - The keys are on the last axis. There may be any number of axes before it, even none, and the
+#   result has the same ones.
 # - Masked keys have a weight of exactly 0. They contribute 0, because $w \ln w$ goes to 0 with $w$,
 #   although $\ln 0$ by itself is $-\infty$.
 # - The result is differentiable. Where a weight is not 0, however small it may be, the gradient is
@@ -57,8 +58,8 @@ from solutions.ch05_multi_head import MultiHeadAttention
 # For example, the weights 0.5, 0.25, 0.25 and 0 have the entropy 0.5 · 0.693 + 2 · 0.25 · 1.386 =
 # 1.040.
 #
-# *Hint:* compute the gradient for a row with a 0 in it and look at it. Backpropagation multiplies
-# by what it finds on its way: a nan that you remove *after* the logarithm is still on that way.
+# *Hint:* compute the gradient for a row with a 0 in it, and look at it. Backpropagation multiplies
+# by everything on its way, and a nan that you remove *after* the logarithm is still on that way.
 
 
 # %% exercise="attention_entropy" points=2
@@ -101,8 +102,8 @@ def attention_entropy(weights):
 # what a position holds then comes through the residual connection, from the position itself, and
 # half comes from where it attends.
 #
-# For each layer, take the mean of its heads, add the identity matrix, which stands for the
-# residual, and divide each row by its sum. Then multiply the layers, the last one on the left:
+# For each layer, take the mean of its heads, add the identity matrix for the residual connection,
+# and divide each row by its sum. Then multiply the layers, with the last one on the left:
 #
 # $$A = A_\text{last} \cdots A_2 \, A_1$$
 #
@@ -148,12 +149,12 @@ def attention_rollout(weights):
 #
 # - Take the mean of the heads, and for each row the source position with the largest mean weight.
 # - Padding is never the answer, whatever its weight. `src_mask` is True for words. Each sentence
-#   has at least one, which may be at any place.
-# - Row `t` of the weights is row `t` of the result, without a shift. Whether that row tells
-#   us about the word that the decoder has just read or about the one that it is about to write is a
-#   question that the chapter answers by measuring, not one that this function should decide.
+#   has at least one word, which may be at any place.
+# - Row `t` of the weights is row `t` of the result, without a shift. Does that row tell us about
+#   the word that the decoder has just read, or about the one that it is about to write? The chapter
+#   answers that by measuring, so this function should not decide it.
 #
-# For example, one target position has two heads with the weights (0.6, 0.3, 0.1) and (0, 0.7, 0.3).
+# For example, at one target position two heads have the weights (0.6, 0.3, 0.1) and (0, 0.7, 0.3).
 # The mean is (0.3, 0.5, 0.2), so the answer is source position 1, although the first head by itself
 # would say 0.
 #
@@ -224,7 +225,7 @@ def alignment_error_rate(predicted, sure, possible):
 #
 # Weights show where a head looks, not whether anybody needs what it finds. To learn that, take the
 # head away and see what breaks. Write a context manager that gives each head of an attention module
-# a **gate**, by which the head's output is multiplied before `w_o` mixes the heads. A gate of 1
+# a **gate**, a number that multiplies the head's output before `w_o` mixes the heads. A gate of 1
 # leaves a head as it is, a gate of 0 removes it, and 0.5 turns it down.
 #
 # ```python
@@ -236,24 +237,24 @@ def alignment_error_rate(predicted, sure, possible):
 # - `attention` is the `MultiHeadAttention` of chapter 5: `w_o` gets the heads side by side, head 0
 #   first, each with its block of `d_model / num_heads` features.
 # - The weights that the module returns inside the block are what they always were.
-# - Gradients reach `gates`. The next exercise needs that.
+# - Gradients reach `gates`, because the next exercise needs them.
 # - Blocks may be nested, also for the same module. Then their gates multiply.
 # - After the block the module computes what it did before, with the same parameters. That holds
-#   after an exception, too, and the exception goes on to whoever is waiting for it.
+#   after an exception, too, and the exception still leaves the block.
 # - Other modules are not affected, and it does not matter how the module is called: with a mask, or
 #   with `need_weights=False`.
 #
-# For example, two heads of 2 features leave 1, 2, 3, 4 for one position. Under the gates 1 and 0,
-# `w_o` gets 1, 2, 0, 0.
+# For example, let two heads of 2 features find 1, 2 and 3, 4 for one position. With the gates 1 and
+# 0, `w_o` gets 1, 2, 0, 0.
 #
-# You have met `with` blocks before, and this may be the first one that you write. With
-# `@contextmanager` it takes a function with one `yield`: what is above the `yield` is run when the
-# block begins, and what is below when it ends. An exception in the block is raised again at the
-# `yield`.
+# You have used `with` blocks before, but this may be the first one that you write. With
+# `@contextmanager` you need a function with one `yield`: what is above the `yield` runs when the
+# block begins, and what is below runs when it ends. An exception in the block is raised again at
+# the `yield`.
 #
 # *Hint:* PyTorch can show you what a layer is about to get, and let you replace it: look up
 # `register_forward_pre_hook`. Which of the module's layers gets the heads' outputs? And which
-# statement of Python runs its last part also after an exception?
+# statement of Python runs its last part even after an exception?
 
 
 # %% exercise="ablate_heads" points=6
@@ -284,19 +285,19 @@ def ablate_heads(attention, gates):
 # %% [markdown]
 # ## 6. How much does each head matter?
 #
-# A model of 6 layers with 8 heads has 48 heads. To try each of them takes 48 runs. Michel and
-# others (2019) ask the gradient instead: if all heads are gated and the gates are 1, how fast does
-# the loss change when a gate does? One backward pass answers that for all heads at once.
+# A model of 6 layers with 8 heads each has 48 heads, so switching off each of them takes 48 runs.
+# Michel and others (2019) ask the gradient instead: if all heads are gated and the gates are 1, how
+# fast does the loss change when a gate does? One backward pass answers that for all heads at once.
 #
 # `loss_fn(gates)` is a function of all gates, with one row for each layer. It runs a model and
 # returns a loss. Return $|\partial\,\text{loss} / \partial\,\text{gates}|$, taken where every gate
 # is 1.
 #
-# - Of `gates` only the shape, the dtype and the device count. The numbers in it do not, and it
-#   stays as it is.
+# - Of `gates` only the shape, the dtype and the device count. The numbers in it do not, and they
+#   stay as they are.
 # - The result is made of plain numbers, without a graph.
-# - The model that `loss_fn` runs has parameters, and perhaps somebody is in the middle of training
-#   it: no parameter's `.grad` may change.
+# - The model that `loss_fn` runs has parameters, and somebody may be in the middle of training it,
+#   so no parameter's `.grad` may change.
 #
 # For example, for one layer with two heads and the loss $(3 g_0 - g_1)^2$ the derivatives at (1, 1)
 # are $2 \cdot 2 \cdot 3 = 12$ and $2 \cdot 2 \cdot (-1) = -4$. The importance is 12 and 4.
@@ -330,8 +331,8 @@ def head_importance(loss_fn, gates):
 # ## 7. Find induction heads
 #
 # After "the cat sat. the", what comes next? A model that has seen the beginning says "cat". An
-# **induction head** does that: it looks for an earlier occurrence of the word that it stands on,
-# and attends to the word *right after* it, because that one may come again (Olsson et al. 2022).
+# **induction head** does that: at each position it looks for an earlier occurrence of the same
+# word, and attends to the word *right after* that, because it may come again (Olsson et al. 2022).
 # Score each head by how much it does so.
 #
 # For each position whose id has occurred before, take the **latest** earlier occurrence of the same
@@ -380,9 +381,9 @@ def induction_score(weights, token_ids):
 # %% [markdown]
 # ## 8. What would the model say here?
 #
-# The last layer's states go through `generator`, which makes scores for all words of them. Nothing
-# keeps you from sending the states of an *earlier* layer through it as well. What comes out is
-# called the **logit lens**: the word that the model would say if it stopped there.
+# The last layer's states go through `generator`, which turns them into scores for all words.
+# Nothing keeps you from sending the states of an *earlier* layer through it as well. This is called
+# the **logit lens**, because it shows the word that the model would say if it stopped there.
 #
 # - `hidden` holds the states after each layer.
 # - A model with pre-norm has one more norm after the last layer, and `generator` has never seen
@@ -419,7 +420,7 @@ def logit_lens(hidden, norm, generator):
 # %% [markdown]
 # ## What you have now
 #
-# Eight tools, and a difference that matters more than any of them. Entropy, rollout, alignments and
-# induction scores describe what a model *shows*. Gates tell you what it *needs*, because they change
-# something and look at what follows. The chapter puts both kinds side by side on one model, and
-# scores each by what it predicts.
+# You have eight tools now, and a difference between them matters more than any of them. Entropy,
+# rollout, alignments and induction scores describe what a model *shows*. Gates tell you what it
+# *needs*, because they change something and look at what follows. The chapter puts both kinds side
+# by side on one model, and scores each by what it predicts.

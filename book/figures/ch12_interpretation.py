@@ -7,7 +7,7 @@ from book.figures.style import BLUE, DECODER, ENCODER, GREEN, GREY, MASKED, ORAN
 
 
 def rows_of_dots(groups, xlabel, *, limits=None, highlight=()):
-    """Show one number for each training of each of several things, one row a thing.
+    """Show one number per training as dots, in one row for each of several things.
 
     Args:
         groups: dict from a label to its numbers, one for each training.
@@ -75,7 +75,7 @@ def noun_or_article(heads):
 
 
 def promised_and_found(panels, groups):
-    """Draw for each head what a method promises against what switching the head off does.
+    """Draw for each head what a method promises and what switching the head off really does.
 
     Args:
         panels: dict from a method to its numbers, one for each head.

@@ -44,7 +44,7 @@ def attending(
     calls=None,
     **called,
 ):
-    """Draw an attention, its gates, those of so many inner blocks, and what it is called with.
+    """Draw an attention, its gates, those of some inner blocks, and what it is called with.
 
     Args:
         gates: drawn, if not given.
@@ -100,7 +100,7 @@ def gated_with(
     guard=in_any_case,
 ):
     """Make a context manager from its rules: what is taken of the gates, how they are spread over
-    the features and combined with them, how that is put into the module, and who takes it out.
+    the features and combined with them, how that is put into the module, and taken out again.
     """
 
     @contextlib.contextmanager
@@ -181,18 +181,18 @@ hidden(
 
 @wrong(
     "the output of the module is that of its heads",
-    """You cut the heads out of what comes after the last projection. Each feature there is a
-    mixture of all heads. Where do the heads still lie side by side?""",
+    """You gate what comes out of the last projection, where each feature is already a mixture of
+    all heads. Where are the heads still side by side?""",
     rule="put",
 )
-def behind_the_projection(attention, scaled):
+def after_the_projection(attention, scaled):
     return attention.w_o.register_forward_hook(lambda module, inputs, output: scaled(output)).remove
 
 
 @wrong(
     "what a hook computes takes effect by itself",
-    """In the block your module computes what it always does. If a hook of yours multiplies: what
-    does it return, and what becomes of that?""",
+    """Inside the block your module computes what it always does. If a hook of yours multiplies,
+    what does it return, and what becomes of that?""",
     rule="put",
 )
 def in_vain(attention, scaled):
@@ -204,15 +204,15 @@ def in_vain(attention, scaled):
 
 wrong(
     "features are dealt out to the heads like cards",
-    """Every head gets gates of others. Head 0 has a block of neighbouring features: how do your
-    gates lie along the features?""",
+    """The heads get gates that belong to other heads. Each head has a block of adjacent features.
+    In which order do your gates run along the features?""",
     spread=lambda gates, width: gates.repeat(width // len(gates)),
 )
 
 
 wrong(
     "the last head comes first",
-    "The gates are right, but in which order do the heads lie side by side?",
+    "The gates are right, but in which order are the heads side by side?",
     taken=lambda gates: gates.flip(0),
 )
 
@@ -233,8 +233,8 @@ wrong(
 
 wrong(
     "heads that are left make up for those that are gone",
-    """What is left grows where a head is removed, as dropout does it in training. The statement
-    multiplies and does no more.""",
+    """Where you remove a head, the others grow, as dropout makes them grow in training. The
+    statement asks for a product and no more.""",
     taken=lambda gates: gates * len(gates) / gates.sum().clamp(min=1e-3),
 )
 
@@ -248,16 +248,16 @@ wrong(
 
 wrong(
     "gates are plain numbers",
-    """The numbers are right, but the next exercise wants the derivative with respect to the gates,
-    and yours have no connection to the result. Which step cuts it?""",
+    """The numbers are right, but the next exercise needs the derivative with respect to the gates,
+    and yours are not connected to the result. Which step cuts the connection?""",
     taken=lambda gates: gates.detach().clone(),
 )
 
 
 @wrong(
     "the heads are plain numbers",
-    """The numbers are right, but no gradient passes the gates on its way to what comes before them.
-    Which step cuts it?""",
+    """The numbers are right, but no gradient gets past the gates to what comes before them. Which
+    step cuts it off?""",
     rule="combined",
 )
 def without_history(heads, gates):
@@ -266,8 +266,8 @@ def without_history(heads, gates):
 
 @wrong(
     "a block ends well",
-    """After an exception in the block your gates are still on. The line after the `yield` is not
-    reached then: which statement of Python reaches its last part in any case?""",
+    """After an exception in the block your gates are still on, because the line after the `yield`
+    was never reached. Which statement of Python runs its last part in any case?""",
     rule="guard",
 )
 @contextlib.contextmanager
@@ -278,8 +278,8 @@ def if_all_goes_well(undo):
 
 @wrong(
     "gates stay until somebody removes them",
-    """The block has ended, and your gates are still on. What has to be taken back, and where in
-    your function is the end of the block?""",
+    """The block has ended, and your gates are still on. What has to be undone, and where in your
+    function does the block end?""",
     rule="guard",
 )
 @contextlib.contextmanager
@@ -289,8 +289,8 @@ def never(undo):
 
 @wrong(
     "an exception ends with the block",
-    """The gates are off, but whoever waits for the exception never sees it. Which line of yours
-    catches it and keeps it?""",
+    """The gates are off, but the code that waits for the exception never sees it. Which line of
+    yours catches it and does not let it go on?""",
     rule="guard",
 )
 @contextlib.contextmanager
@@ -302,8 +302,8 @@ def in_silence(undo):
 
 @wrong(
     "the last gates count",
-    """Right for one block. In a block within a block yours forgets the gates of the outer one: what
-    do you do with something that is in place already?""",
+    """Right for one block. In a block within a block yours forgets the gates of the outer one. What
+    do you do with what is already in place?""",
     rule="put",
 )
 def instead_of_others(attention, scaled):
@@ -332,7 +332,7 @@ def with_all_others(attention, scaled):
 
 @wrong(
     "gates are needed once",
-    "Right for the first call in a block. What has become of your gates when the second one comes?",
+    "Right for the first call in a block. What has become of your gates by the second one?",
     rule="put",
 )
 def once(attention, scaled):
@@ -396,8 +396,8 @@ def columns_of(attention, gates):
 
 @wrong(
     "columns of the projection can be scaled and scaled back",
-    """You write into the module's parameters, and divide afterwards by what you have multiplied
-    with. What is left to restore after a gate of 0? And do gradients find gates that are no part of
+    """You write into the module's parameters, and afterwards divide by what you multiplied with.
+    What is left to restore after a gate of 0? And can gradients reach gates that are not part of
     the computation?""",
 )
 @contextlib.contextmanager
@@ -413,7 +413,7 @@ def scaled_and_back(attention, gates):
 @wrong(
     "columns of the projection can be kept and put back",
     """The output is right, and so is the module afterwards. But inside the block you have changed
-    its parameters, so gradients don't find your gates. Could the heads' outputs be multiplied
+    its parameters, so gradients never reach your gates. Could the heads' outputs be multiplied
     instead?""",
 )
 @contextlib.contextmanager
@@ -430,8 +430,8 @@ def kept_and_put_back(attention, gates):
 
 @wrong(
     "new parameters are as good as the old ones",
-    """After your block the numbers of the module are right, but a parameter is another object than
-    before: an optimizer that holds the old one would train nothing.""",
+    """After your block the numbers of the module are right, but one parameter is not the same
+    object as before. An optimizer that holds the old one would train nothing.""",
 )
 @contextlib.contextmanager
 def with_a_new_parameter(attention, gates):
@@ -448,8 +448,8 @@ def with_a_new_parameter(attention, gates):
 
 @wrong(
     "the projection's bias belongs to the heads",
-    """Right but for a constant. You gate what `w_o` makes of the heads together with its bias. Does
-    the bias belong to any head?""",
+    """Right except for a constant. You gate what `w_o` makes of the heads together with its bias.
+    Does the bias belong to any head?""",
 )
 @contextlib.contextmanager
 def with_the_bias(attention, gates):
@@ -470,7 +470,7 @@ def with_the_bias(attention, gates):
 @right
 @contextlib.contextmanager
 def by_the_values(attention, gates):
-    """Gates the values, of which a head's output is an average."""
+    """Gates the values, because a head's output is an average of them."""
     handle = attention.w_v.register_forward_hook(
         lambda module, inputs, values: (
             values.unflatten(-1, (len(gates), -1)) * gates[:, None]
@@ -494,7 +494,7 @@ def by_a_handle(attention, gates):
 
 @right
 class BySubstitution:
-    """Puts another module in the place of the projection."""
+    """Replaces the projection by another module."""
 
     def __init__(self, attention, gates):
         self.attention, self.gates = attention, gates

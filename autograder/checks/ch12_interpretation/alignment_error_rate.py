@@ -128,7 +128,7 @@ hidden("the sets stay as they were, however many pairs", about(6, most=6), probe
 
 
 def mirrored(rng):
-    """Draw a case in which pairs are predicted the wrong way round."""
+    """Draw a case in which pairs are predicted with source and target exchanged."""
     s, t = (int(each) for each in rng.choice(9, 2, replace=False))
     others = [(u, u) for u in range(9, integer(rng, 10, 15))]
     return {
@@ -225,7 +225,7 @@ wrong(
 wrong(
     "a pair is counted once, wherever it is",
     """You divide by the number of different pairs. A pair that is predicted and sure counts twice
-    above the line: how often below?""",
+    above the line. How often does it count below?""",
     whole=lambda p, s, q: len(p | s),
 )
 
@@ -263,8 +263,8 @@ def without_brackets(predicted, sure, possible):
 
 @wrong(
     "the rate is one less the F-measure",
-    """Yours is the harmonic mean of precision and recall, taken from 1. Precision asks the possible
-    pairs here and recall the sure ones, so that is not the same as the formula.""",
+    """Yours is 1 minus the harmonic mean of precision and recall. Precision looks at the possible
+    pairs here, and recall at the sure ones, so that is not the same as the formula.""",
 )
 def one_less_the_f_measure(predicted, sure, possible):
     if not predicted and not sure:
@@ -278,7 +278,7 @@ def one_less_the_f_measure(predicted, sure, possible):
 
 wrong(
     "a rate is a percentage",
-    "Yours lies between 0 and 100. Which numbers does the statement have?",
+    "Yours is between 0 and 100. Which numbers does the statement have?",
     then=lambda rate: 100 * rate,
 )
 

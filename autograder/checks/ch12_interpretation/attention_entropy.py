@@ -13,7 +13,7 @@ from solutions.ch12_interpretation import attention_entropy
 
 @drawn
 def rows(rng, *shape, zeros=0, dtype=torch.float64, scale=1.5):
-    """Draw rows of weights, each with so many zeros at random places."""
+    """Draw rows of weights, each with this number of zeros at random places."""
     scores = normal(rng, *shape, scale=scale, dtype=torch.float64)
     places = torch.from_numpy(rng.permuted(scores.argsort().argsort().numpy(), axis=-1))
     return scores.masked_fill(places < zeros, -math.inf).softmax(-1).to(dtype)
@@ -37,7 +37,7 @@ def tiny(rng, *shape, dtype=torch.float64):
 
 
 def mixed(rng):
-    """Draw rows of which one is even, one has all weight on a key, and one has zeros."""
+    """Draw an even row, a row with all its weight on one key, and rows with zeros."""
     even = torch.full((1, 5), 0.2, dtype=torch.float64)
     return {"weights": torch.cat([even, single(rng, 1, 5), rows(rng, 2, 5, zeros=2)])}
 
@@ -109,14 +109,14 @@ def causal(rng, heads, seq_len):
 
 wrong(
     "the formula is all there is",
-    """What is ln 0, and what is 0 times that? Masked keys have a weight of exactly 0.""",
+    "What is ln 0, and what is 0 times that? Masked keys have a weight of exactly 0.",
     floor=lambda weights: weights,
 )
 
 
 wrong(
     "a nan can be removed at the end",
-    """The numbers are right. But a backward pass multiplies by everything on its way, and where a
+    """The numbers are right, but a backward pass multiplies by everything on its way, and where a
     weight is 0 yours meets something infinite. What does the logarithm see there?""",
     floor=lambda weights: weights,
     swept=torch.nan_to_num,
@@ -126,7 +126,7 @@ wrong(
 wrong(
     "a small number in the logarithm does no harm",
     """The values agree to some digits. Ask for the gradient of a weight that is smaller than your
-    small number: what does it depend on?""",
+    small number. What does it depend on?""",
     floor=lambda weights: weights + 1e-9,
 )
 
@@ -140,16 +140,16 @@ wrong(
 
 wrong(
     "weights that are too small can be raised",
-    """The values are right. A weight below your bound has the gradient of the bound: which weights
-    need a bound at all?""",
+    """The values are right, but a weight below your bound gets the gradient of the bound. Which
+    weights need a bound at all?""",
     floor=lambda weights: weights.clamp(min=1e-8),
 )
 
 
 wrong(
     "a very small number does no harm",
-    """The values are right. The gradient of a weight that is smaller still depends on your very
-    small number. Which weights need one at all?""",
+    """The values are right, but the gradient of an even smaller weight depends on your very small
+    number. Which weights need one at all?""",
     floor=lambda weights: weights.clamp(min=1e-12),
 )
 
@@ -163,7 +163,7 @@ wrong(
 
 wrong(
     "entropy is a sum of logarithms",
-    "By what is each logarithm multiplied in the formula?",
+    "What does the formula multiply each logarithm by?",
     factor=torch.ones_like,
 )
 
@@ -208,15 +208,15 @@ def of_the_largest(right, weights):
 
 wrong(
     "scores come in, not weights",
-    "Your function makes weights of something. What sums to 1 already when it comes in?",
+    "Your function turns its argument into weights. What does each row sum to when it comes in?",
     weights=lambda weights: weights.softmax(-1),
 )
 
 
 wrong(
     "weights still have to be made to sum to 1",
-    """The numbers are right, the gradients are not those of the formula. If you divide a row by its
-    sum, each of its numbers depends on all of them. Do the rows need that?""",
+    """The numbers are right, but the gradients are not those of the formula. If you divide a row by
+    its sum, each of its numbers depends on all of them. Do the rows need that?""",
     weights=lambda weights: weights / weights.sum(dim=-1, keepdim=True),
 )
 

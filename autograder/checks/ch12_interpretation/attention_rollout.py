@@ -79,15 +79,15 @@ hidden("the result lies where the weights lie", weights=layers_of(2, 2, 3), prob
 wrong(
     "layers are multiplied in the order in which they come",
     """Right for one layer. In your product the rows belong to positions of the first layer. Which
-    layer do you ask, and which one holds the words?""",
+    layer should they belong to, and which one reads the words?""",
     multiplied=lambda layers: reduce(lambda above, layer: above @ layer, layers),
 )
 
 
 wrong(
     "attention is all that a layer does",
-    """What becomes of a position that attends to others alone? Part of what it holds came past the
-    attention.""",
+    """What does a position hold that attends only to others? Part of it comes from a path around
+    the attention.""",
     with_residual=lambda layers: layers,
 )
 
@@ -109,15 +109,15 @@ wrong(
 
 wrong(
     "heads add up",
-    """Your rows sum to 1, but the residual has less of a share the more heads there are. How are
-    the heads of a layer put together?""",
+    """Your rows sum to 1, but the more heads there are, the smaller the share of the residual. How
+    does the statement combine the heads of a layer?""",
     fused=lambda weights: weights.sum(dim=1),
 )
 
 
 wrong(
     "the strongest head counts",
-    "You take the largest of the heads. How does the statement put them together?",
+    "You take the largest of the heads. How does the statement combine them?",
     fused=lambda weights: weights.amax(dim=1),
 )
 
@@ -169,7 +169,7 @@ wrong(
 wrong(
     "layers are multiplied number by number",
     """Right for one layer. From a position to a word there are as many paths as there are positions
-    between: which product adds them up?""",
+    in between. Which product adds them up?""",
     multiplied=lambda layers: each_row(layers.prod(dim=0)),
 )
 
@@ -193,7 +193,7 @@ wrong(
 wrong(
     "each head is a path of its own",
     """You roll out each head and take the mean at the end. But a head of one layer reads what all
-    heads of the layer below have written: when are heads put together?""",
+    heads of the layer below have written: when are heads combined?""",
     fused=lambda weights: weights.transpose(0, 1),
     multiplied=lambda heads: torch.stack([last_first(layers) for layers in heads]).mean(dim=0),
 )
@@ -212,8 +212,8 @@ checks.usual("in float32")
 
 @wrong(
     "identities live on the CPU",
-    """A new tensor is made on the default device unless you say otherwise. Which of yours should
-    lie where the weights are?""",
+    """A new tensor is made on the default device unless you say otherwise. Which of yours should be
+    where the weights are?""",
     rule="with_residual",
 )
 def with_an_identity_of_its_own(layers):

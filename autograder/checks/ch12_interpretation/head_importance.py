@@ -13,7 +13,7 @@ from solutions.ch12_interpretation import head_importance
 def a_loss(
     rng, layers, heads, d_model=4, batch=5, dtype=torch.float64, gates=None, old=False, gate=1.0
 ):
-    """Draw a model that is run with gates, and gates of which only the form counts.
+    """Draw a model that is run with gates, and gates whose numbers do not count.
 
     Args:
         gates: all of them, if they are not drawn.
@@ -136,8 +136,8 @@ wrong(
 
 @wrong(
     "a backward pass is for all",
-    """The numbers are right. But every parameter that the loss has met has another `.grad` than
-    before. Is there a way to ask for one gradient alone?""",
+    """The numbers are right. But you have changed the `.grad` of every parameter that the loss
+    uses. Is there a way to ask for a single gradient?""",
     rule="gradient",
 )
 def by_backward(loss_fn, at):
@@ -158,8 +158,8 @@ def with_a_graph(loss_fn, at):
 
 wrong(
     "the caller's gates may require gradients",
-    """The numbers may be right, but the gates that came in are changed: somebody else will find
-    that they require gradients now.""",
+    """The numbers may be right, but you have changed the gates that came in. They require gradients
+    now, also for the code that passed them to you.""",
     at=lambda gates: torch.ones_like(gates.requires_grad_()).requires_grad_(),
 )
 
@@ -194,7 +194,7 @@ def by_removal(loss_fn, gates):
 
 @wrong(
     "a small step is small enough",
-    """Your numbers are right to some digits. You divide a difference of losses by a small step;
+    """Your numbers are right to some digits. You divide a difference of losses by a small step, but
     autograd knows the derivative itself, and for all heads at once.""",
 )
 def by_differences(loss_fn, gates):
@@ -209,7 +209,7 @@ def by_differences(loss_fn, gates):
 
 wrong(
     "the importance of a layer adds up to 1",
-    "You divide each layer by its sum. Does the statement compare heads within a layer alone?",
+    "You divide each layer by its sum. Does the statement compare heads only within a layer?",
     form=lambda importance: importance / importance.sum(dim=-1, keepdim=True),
 )
 
@@ -252,8 +252,8 @@ wrong(
 
 wrong(
     "the gates weigh the result",
-    """Right where the gates that come in are 1. You multiply the derivative by them. Of those gates
-    only the form counts.""",
+    """Right where the gates that come in are 1, because you multiply the derivative by them. What
+    of those gates counts?""",
     around=lambda right: lambda loss_fn, gates: right(loss_fn, gates) * gates.abs(),
 )
 

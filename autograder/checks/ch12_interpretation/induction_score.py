@@ -165,7 +165,7 @@ def after_all_of_them(weights, token_ids):
 @wrong(
     "the mean runs over all pairs of equal ids",
     """Right where no id comes three times. An id that comes often has many pairs, and yours counts
-    each of them. How many weights does the statement take of each position?""",
+    each of them. How many weights does the statement take from each position?""",
 )
 def of_all_pairs(weights, token_ids):
     earlier = same_id(token_ids).tril(-1)
@@ -177,7 +177,7 @@ def of_all_pairs(weights, token_ids):
 wrong(
     "a repeat at once is none",
     """Right where no word comes twice in a row. There, the place right after the earlier occurrence
-    is the position itself: does the statement leave it out?""",
+    is the position itself. Does the statement leave it out?""",
     counted=lambda repeats, target: (
         repeats & (target < torch.arange(target.shape[-1], device=target.device))
     ),
@@ -196,7 +196,7 @@ wrong(
 wrong(
     "a nan can be removed at the end",
     """The numbers are right, but the gradient for a sentence without repeats is nan. You remove a
-    nan after it has been made: where does a backward pass meet it?""",
+    nan after it has been made. Where does a backward pass meet it?""",
     averaged=lambda given, repeats: (
         (given * repeats[:, None]).sum(-1) / repeats.sum(-1, keepdim=True)
     ).nan_to_num(),
@@ -226,8 +226,8 @@ wrong(
 
 wrong(
     "all positions have a place to look at",
-    """In your mean there are weights of positions whose id has not occurred before. What happens to
-    those?""",
+    """Your mean includes the weights of positions whose id has not occurred before. What does the
+    statement do with those?""",
     averaged=lambda given, repeats: given.mean(-1),
 )
 
@@ -297,7 +297,7 @@ wrong(
 @wrong(
     "a text is said twice",
     """You read along one diagonal, whatever the ids are. That fits a text that is said twice, where
-    the same word is always equally far away. Where does your code look at the ids?""",
+    the same word is always the same distance away. Where does your code look at the ids?""",
 )
 def along_a_diagonal(weights, token_ids):
     half = weights.shape[-1] // 2
@@ -331,8 +331,8 @@ checks.usual("detached")
 
 @wrong(
     "positions are counted on the CPU",
-    """A new tensor is made on the default device unless you say otherwise. Which of yours should
-    lie where the ids are?""",
+    """A new tensor is made on the default device unless you say otherwise. Which of yours should be
+    where the ids are?""",
     rule="occurrence",
 )
 def counted_elsewhere(earlier):

@@ -152,7 +152,7 @@ wrong(
 
 wrong(
     "layers are normed together",
-    """Right for one layer. Your mean and variance run over the features of all layers. The
+    """Right for one layer. Your mean and variance run over the features of all layers, but the
     statement wants each layer's own.""",
     normed=by_statistics(
         lambda hidden: hidden.mean(dim=(0, -1), keepdim=True),
@@ -163,7 +163,7 @@ wrong(
 
 wrong(
     "the last layer has been normed",
-    """Wrong for the last layer alone. You leave it without the norm. `hidden` holds the states
+    """Wrong only for the last layer, which you leave without the norm. `hidden` holds the states
     after each layer, the last one included, before any norm.""",
     normed=lambda hidden, norm: (
         hidden if norm is None else torch.cat([norm(hidden[:-1]), hidden[-1:]])
@@ -173,7 +173,7 @@ wrong(
 
 wrong(
     "the norm belongs to the last layer",
-    """Right for the last layer alone. The generator has never seen states without the norm,
+    """Right only for the last layer. The generator has never seen states without the norm,
     whichever layer they come from.""",
     normed=lambda hidden, norm: (
         hidden if norm is None else torch.cat([hidden[:-1], norm(hidden[-1:])])
@@ -241,14 +241,14 @@ wrong(
 
 wrong(
     "the last layer is enough",
-    "Your result has no axis of layers, or one layer alone. Which states does the lens read?",
+    "Your result has no axis of layers, or only one layer. Which states does the lens read?",
     read=lambda hidden: hidden[-1:],
 )
 
 
 wrong(
     "the model stops before its last layer",
-    "How many layers has your result, and how many has `hidden`?",
+    "How many layers does your result have, and how many does `hidden`?",
     read=lambda hidden: hidden[:-1],
 )
 

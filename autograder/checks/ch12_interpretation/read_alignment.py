@@ -10,7 +10,7 @@ from autograder.authoring.drawn import drawn
 from autograder.shared.probes import arguments_after, device_kept
 from solutions.ch12_interpretation import read_alignment
 
-APART = 0.02  # so far the largest mean weight lies above the next one
+APART = 0.02  # so far is the largest mean weight above the next one
 
 
 @drawn
@@ -134,8 +134,8 @@ wrong(
 
 wrong(
     "padding has no weight anyway",
-    """Right where padding has a weight of 0. The statement says that padding is never the answer:
-    what is `src_mask` for?""",
+    """Right where padding has a weight of 0. But the statement says that padding is never the
+    answer. What is `src_mask` for?""",
     hidden=lambda mean, src_mask: mean,
 )
 
@@ -157,8 +157,8 @@ wrong(
 
 wrong(
     "padding comes at the end",
-    """Right where padding comes after the words. You cut off as many places as there are words.
-    Which places does `src_mask` name?""",
+    """Right where padding comes after the words. You keep the first places, as many as there are
+    words. Which places does `src_mask` name?""",
     hidden=lambda mean, src_mask: mean.masked_fill(
         torch.arange(src_mask.shape[1]) >= src_mask.sum(-1)[:, None, None], -math.inf
     ),
@@ -167,7 +167,7 @@ wrong(
 
 wrong(
     "the first head will do",
-    "Right for one head. The others have weights, too: how are they put together?",
+    "Right for one head. The others have weights, too. How does the statement combine them?",
     fused=lambda weights: weights[:, 0],
 )
 

@@ -40,7 +40,7 @@ def measure(steps, seeds):
         cross-attention, the mean weight on the noun while an article is written; and what happens
         without it, by `zero` and by `mean`, the mean of what it finds in these sentences: `loss`
         (the mean over all next words), and how many `articles` and `others` are predicted wrong
-        with the right words before them. More for each seed, with `group`
+        with the right words before them. Each seed has further entries, with `group`
 
         "none": nothing is switched off; `words` and `articles_in_all` count what there is;
         "noun heads": all heads of the cross-attention with most of their weight on the noun, at
@@ -132,10 +132,10 @@ def errors(model, sentences, articles, digits=5):
 
 def importances(model, sentences, singles=None):
     """Return two dicts: group -> (layers, heads), the size of the gradient at the gates, of the
-    mean loss of all sentences and of single sentences, of which the mean is taken.
+    mean loss of all sentences, and of single sentences, averaged afterwards.
 
     Args:
-        singles: how many of these there are.
+        singles: how many single sentences to take.
     """
     modules = attentions(model)
     shape = len(GROUPS), len(model.decoder), modules["cross"][0].num_heads

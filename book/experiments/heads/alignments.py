@@ -91,7 +91,7 @@ def lens_of(model, seen, sentences, articles):
 
 
 def perfect(sentences):
-    """Return weights with one linked word in each row, a sure one if there is one."""
+    """Return weights with one linked word in each row, a sure one where there is one."""
     weights = torch.zeros(len(sentences.known), 1, sentences.tgt.shape[1], sentences.src.shape[1])
     for row, known in zip(weights[:, 0], sentences.known, strict=True):
         for i, j in sorted(known.possible, key=lambda link: (link in known.sure, link)):

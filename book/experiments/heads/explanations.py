@@ -1,4 +1,4 @@
-"""Four ways to say which source word a translation rests on, each scored by what it predicts:
+"""Four ways to say which source words a translation depends on, each scored by what it predicts:
 attention, rollout, gradients and erasure.
 """
 
@@ -11,7 +11,7 @@ from solutions.translator import corpus
 from solutions.translator.data.tokenizer import PAD, SPECIALS
 
 SENTENCES = 200
-SWAPS = 5  # words that take the place of each source word
+SWAPS = 5  # random words that replace each source word
 
 
 def measure(steps, seeds):
@@ -96,7 +96,7 @@ def gradients(model, sentences):
 @torch.no_grad()
 def erased(model, sentences):
     """Return (batch, tgt_len, src_len): by how much a right word's log-probability falls when no
-    position may look at a source word, as if it were padding.
+    position may look at a source word, because it is masked like padding.
     """
     before = right_words(model, sentences.src, sentences)
     drops = []

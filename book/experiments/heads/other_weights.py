@@ -1,6 +1,6 @@
-"""How much of a head's weights can be changed while what it finds stays the same? Never exactly the
-same in a short sentence, because the values of the words do not depend on each other; so other
-weights are searched for that are nearly as good, and weights that say nothing are tried.
+"""How much can a head's weights change while what it finds stays the same? In a short sentence not
+at all, because the values of its words are linearly independent. So we search for weights with
+nearly the same output, and also try weights that say nothing.
 """
 
 from contextlib import ExitStack
@@ -34,7 +34,7 @@ def measure(steps, seeds):
         on the word that was largest; `other_word`, the share of rows in which another word is
         largest now; `rank`, the mean rank of the values of a sentence, and `words`, of how many;
         `even` and `shuffled`, the share of the next words that stay the same when the head looks at
-        all words alike, or where a random order of its weights says. One more for each seed has
+        all words alike, or with its weights in a random order. One more for each seed has
         `layer` "all", and only the last two, of all these heads at once.
     """
     known = corpus.annotations()["validation"][:SENTENCES]

@@ -12,10 +12,10 @@ from solutions.translator import corpus
 
 
 def measure(steps, seeds):
-    """Compare the heads of each two seeds.
+    """Compare the heads of every pair of seeds.
 
     Returns:
-        list of dict, one for each two `seeds` and for each `layer`: `overlap`, one row for each
+        list of dict, one for each pair of `seeds` and each `layer`: `overlap`, one row for each
         head of the first and one column for each of the second: the share of their weights that
         two heads have in common, as a mean over the rows that write a word; `by_number`, the mean
         over heads of the same number; `matched`, the mean under the best pairing, and `pairing`,

@@ -75,7 +75,7 @@
     const words = html("div", { class: "explorer-chips", role: "group",
       "aria-label": "A written word, to see where the heads looked" });
     const asked = html("p", { class: "explorer-note" }, "Choose a word that was written with all heads. " +
-      "Each head of the cross-attention then says at which English word it looked hardest, and " +
+      "Each head of the cross-attention then shows at which English word it looked hardest, and " +
       "with which weight.");
     const board = html("div", { class: "ablation-board" });
     const reset = button("All heads on", () => {
@@ -229,7 +229,7 @@
         drawResults();
         choose({ word: Math.min(model.get("word"), all.length - 1) });
       }
-      const asked = gates; // which others replace that have no need of the model
+      const asked = gates; // a click may replace these while the model writes
       const some = off().length ? (await written(loaded, source, asked, check)).words : null;
       if (gates === asked) cut = some;
       redraw();

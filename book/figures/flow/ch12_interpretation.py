@@ -1,4 +1,4 @@
-"""Chapter 12: who translates whom, the path of an ablation, and two heads that work together."""
+"""Chapter 12: which word translates which, the path of an ablation, and two heads in turn."""
 
 from book.figures.flow.hand import SMALL, Drawing, Picture, width_of
 
@@ -52,8 +52,8 @@ def word_links(english, italian, sure, possible):
 
 
 def path_of_an_ablation(parts, gates, kept, whole, without):
-    """Draw where a head is taken away: after its weights and its average, and before the matrix of
-    the output.
+    """Draw where a head is taken away: after its weights and its average, and before the matrix
+    of the output.
 
     Args:
         parts: (heads, head_dim) what each head found at one position.
@@ -113,7 +113,7 @@ def path_of_an_ablation(parts, gates, kept, whole, without):
     off = [str(head) for head, gate in enumerate(gates) if not gate]
     return Picture(
         f"There are {len(parts)} heads side by side, each with the numbers that it found. Below"
-        f" each a gate: the gate of head {' and '.join(off)} multiplies by 0, the other by 1."
+        f" each is a gate: the gate of head {' and '.join(off)} multiplies by 0, the other by 1."
         f" What is left goes through the matrix of the output, which makes {_listed(without)};"
         f" with all heads it was {_listed(whole)}.",
         draw,
