@@ -39,6 +39,15 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# What being late costs, where autograder/deadlines.csv says when a chapter is due; for `python -m
+# autograder grade`, too. Shares are from 0 to 1: with a_day = 0.1 and floor = 0.5, who is late by
+# three days keeps 0.7 of the points, and who is late by a month 0.5.
+c.AssignLatePenalties.plugin_class = "autograder.grading.nbgrader_plugin.LatePenalty"
+c.LatePenalty.grace = 0.0  # minutes
+c.LatePenalty.a_day = 0.0
+c.LatePenalty.floor = 0.0
+c.LatePenalty.file_times = ""  # "Europe/Rome": believe the times of files, and of those in a zip
+
 c.ExportApp.plugin_class = "autograder.grading.nbgrader_plugin.ScoresAsCsv"
 
 # For feedback alone: formgrader has templates of its own.

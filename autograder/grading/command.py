@@ -167,6 +167,8 @@ def summary_of(stem, tally):
             f"{len(tally.failed)} could not be graded, through no fault of theirs; run this again:"
         )
         lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
+    if tally.charged:
+        lines.append(f"Deadlines: what {tally.charged} are told of their time has changed.")
     if tally.unsandboxed:
         lines.append(UNSANDBOXED)
     lines += tally.missing

@@ -132,6 +132,46 @@ class Scores:
             scores[learner] = scores.get(learner, 0.0) + (score or 0.0)
         return scores
 
+    @property
+    def students(self):
+        """The names of all learners that the gradebook knows."""
+        return set(self.session.execute(select(Student.id)).scalars())
+
+    def times(self):
+        """Return when each learner handed in, in UTC without a zone, or None: dict by learner."""
+        find = select(SubmittedAssignment.student_id, SubmittedAssignment.timestamp).where(
+            SubmittedAssignment.assignment_id == self.release[0]
+        )
+        return {learner: when for learner, when in self.session.execute(find)}
+
+    def set_time(self, learner, timestamp):
+        """Say when a learner handed in; None where that is not known."""
+        mine = {"assignment": self.release[0], "learner": learner}
+        self.run(SET_TIMESTAMP, [{**mine, "timestamp": timestamp}])
+        self.session.commit()
+
+    def charged(self):
+        """Return the names of those from whom something is taken off."""
+        find = (
+            select(SubmittedAssignment.student_id)
+            .join(SubmittedNotebook)
+            .where(SubmittedAssignment.assignment_id == self.release[0])
+            .where(SubmittedNotebook.late_submission_penalty.is_not(None))
+        )
+        return set(self.session.execute(find).scalars())
+
+    def charge(self, learner, kept):
+        """Take off what a learner's being late costs, in place of what was taken off before.
+
+        Args:
+            kept: the share of the points that is kept.
+        """
+        sheet = self.gradebook.find_submission_notebook(self.stem, self.stem, learner)
+        penalty = round(sheet.score * (1 - kept), 2) if kept < 1 else None
+        if sheet.late_submission_penalty != penalty:
+            sheet.late_submission_penalty = penalty
+        self.session.commit()
+
     def store(self, learner, notebook, timestamp=None):
         """Store the scores of a graded notebook, all of them or, if this is interrupted, none.
 
@@ -198,8 +238,11 @@ class Scores:
             self.session.connection().execute(statement, rows)
 
 
-def register_release(stem, db_url):
+def register_release(stem, db_url, due=None):
     """Tell the gradebook of an assignment's cells and points, as the released notebook has them.
+
+    Args:
+        due: the first time at which it is due for anybody; None leaves what is there.
 
     Raises:
         CourseError: if there is no such chapter, or the gradebook holds submissions to a release
@@ -208,7 +251,8 @@ def register_release(stem, db_url):
     if stem not in chapters() or not notebook_of(stem).exists():
         raise CourseError(f"there is no released notebook for {stem!r}; `make notebooks` makes it")
     with Gradebook(db_url) as gradebook:
-        gradebook.update_or_create_assignment(stem)
+        given = {} if due is None else {"duedate": due.replace(tzinfo=None)}
+        gradebook.update_or_create_assignment(stem, **given)
     resources = {"nbgrader": {"notebook": stem, "assignment": stem, "db_url": db_url}}
     saver = SaveCells()
     try:

@@ -3,14 +3,16 @@ already the careful one.
 """
 
 import glob
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
 from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.plugins import CsvExportPlugin
+from nbgrader.plugins import CsvExportPlugin, LateSubmissionPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float
+from traitlets import Bool, Float, Unicode
 
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
@@ -18,6 +20,7 @@ from autograder.grading.gradebook import register_release
 from autograder.grading.handed_in.intake import from_folder, timestamp_in
 from autograder.grading.handed_in.submission import rebuild
 from autograder.reporting.csv_files import written
+from autograder.term.deadlines import read_deadlines, rule_of
 from autograder.whole_files import write_whole
 
 # The columns of `nbgrader export`.
@@ -60,7 +63,11 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **options):
         super().__init__(**options)
         coursedir = self.parent.coursedir
-        register_release(coursedir.assignment_id, coursedir.db_url)
+        stem = coursedir.assignment_id
+        register_release(stem, coursedir.db_url)
+        deadlines = deadlines_of(class_folder(coursedir), coursedir.db_url)
+        if first := deadlines.first(stem):
+            register_release(stem, coursedir.db_url, due=first)
         boundary(coursedir.assignment_id, GradeExercises(parent=self.parent).unsandboxed)
         self.parent.coursedir = SubmittedFolders(coursedir)
         expect_every_notebook(self.parent.assignments, self.parent.coursedir)
@@ -105,6 +112,56 @@ class GradeExercises(NbGraderPreprocessor):
         for sentence in nb.metadata["autograder"].get("missing", ()):
             warn_once(self.log, sentence)
         return nb, resources
+
+
+class LatePenalty(LateSubmissionPlugin):
+    """Says for `nbgrader autograde` what being late costs, by the deadlines and the rule of
+    `python -m autograder grade`.
+    """
+
+    grace = Float(0.0, help="Minutes after a deadline that cost nothing").tag(config=True)
+    a_day = Float(
+        0.0, help="Share of the points, 0 to 1, that each day costs which has begun after that"
+    ).tag(config=True)
+    floor = Float(0.0, help="Share of the points, 0 to 1, that is kept however late").tag(
+        config=True
+    )
+    file_times = Unicode(
+        "",
+        help="Time zone in which the times of files and zips may be believed, such as Europe/Rome",
+    ).tag(config=True)
+
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        """Return the points that are taken off, or None.
+
+        Args:
+            total_seconds_late: after the first time at which the chapter is due for anybody, which
+                is what the gradebook calls due.
+        """
+        stem = self.parent.assignment_id
+        coursedir = (
+            self.parent.parent.parent.coursedir
+        )  # of the preprocessor's exporter's converter
+        deadlines = deadlines_of(class_folder(coursedir), self.parent.db_url)
+        due, first = deadlines.due(stem, student_id), deadlines.first(stem)
+        if due is None:
+            return None
+        rule, _ = rule_of({"grace": self.grace, "a_day": self.a_day, "floor": self.floor})
+        kept = rule.kept(first + timedelta(seconds=total_seconds_late) - due)
+        return round(score * (1 - kept), 2) if kept < 1 else None
+
+
+def class_folder(coursedir):
+    """Return the folder in which a class's graded notebooks lie, and its deadlines."""
+    return Path(coursedir.root, coursedir.autograded_directory).parent
+
+
+@cache
+def deadlines_of(folder, db_url):
+    """Return the Deadlines of a class."""
+    with Gradebook(db_url) as gradebook:
+        learners = {student.id for student in gradebook.students}
+    return read_deadlines(folder, learners)
 
 
 class ScoresAsCsv(CsvExportPlugin):

@@ -12,6 +12,7 @@ from autograder.grading.run import hand_back, keep_graded
 from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.reporting.record import Outcome, outcomes_of
+from autograder.term.late import Late
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,9 @@ def regrade_class(
                 if keep:
                     keep_graded(outcome, task, places, scores())
                     kept.append(task.learner)
+            if keep:
+                late = Late.of(places.folder, lambda: scores().students)
+                kept += [each for each in late.charge(stem, places, scores()) if each not in kept]
         if keep:
             hand_back(stem, places, kept)
     changes.sort(key=lambda change: (change.learner, change.exercise))

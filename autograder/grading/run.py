@@ -26,6 +26,7 @@ from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places, only_writer
 from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
+from autograder.term.late import Late
 from autograder.whole_files import write_whole
 
 
@@ -39,6 +40,7 @@ class Tally:
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
         outdated: learners who were graded with another version of what decides than today's.
         unsandboxed: whether any learner's code ran without a boundary.
+        charged: learners for whom a deadline changed something.
         missing: what the sandbox could not give, in sentences; each is there once.
         report: path of the instructor's page.
     """
@@ -48,6 +50,7 @@ class Tally:
     failed: list = field(default_factory=list)
     outdated: list = field(default_factory=list)
     unsandboxed: bool = False
+    charged: int = 0
     missing: list = field(default_factory=list)
     report: Path | None = None
 
@@ -85,6 +88,8 @@ def grade_class(
     found = find_submissions(place, stem, remark)
     tallies = {}
     with only_writer(places.folder):
+        late = Late.of(places.folder, lambda: known_learners(found, places))
+        found = late.timed(found, remark)
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):
             group = list(group)
             with graders(each, workers, scheduler, unsandboxed, places) as (pool, scores):
@@ -98,8 +103,30 @@ def grade_class(
                     unsandboxed,
                     show or (lambda *_: None),
                 )
-            tallies[each].report = hand_back(each, places, learners)
+                charged = keep_times(group, late, places, scores())
+            tallies[each].charged = len(charged)
+            tallies[each].report = hand_back(each, places, [*dict.fromkeys(learners + charged)])
     return tallies
+
+
+def known_learners(found, places):
+    """Return the names of all who hand in now, or are in the gradebook."""
+    from autograder.grading.gradebook import Scores
+
+    with Scores(found[0].stem, places.gradebook) as scores:
+        return {each.learner for each in found} | scores.students
+
+
+def keep_times(group, late, places, scores):
+    """Put into the gradebook when a chapter was handed in, and what being late costs.
+
+    Returns:
+        list of the learners whose score that changes, or what their page says of it.
+    """
+    if late.deadlines.first(group[0].stem) is not None:
+        for handed_in in group:
+            scores.set_time(handed_in.learner, handed_in.timestamp)
+    return late.charge(group[0].stem, places, scores)
 
 
 def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):

@@ -29,13 +29,18 @@ def scores_csv(results, exercises):
         results: list of `autograder.reporting.results.Result`.
         exercises: exercise -> points, in order.
     """
-    rows = [["learner", *exercises, "total", "points", "flags", "sandbox"]]
+    dated = any(result.late for result in results)
+    times = ["due", "handed in", "late", "penalty"] if dated else []
+    rows = [["learner", *exercises, *times, "total", "points", "flags", "sandbox"]]
     for result in results:
         earned = [number(result.scores.get(name, 0)) for name in exercises]
+        late = result.late
+        told = [late.due, late.handed_in, late.by, number(-late.penalty)] if late else [""] * 4
         rows.append(
             [
                 result.learner,
                 *earned,
+                *told[: len(times)],
                 number(result.total),
                 number(result.points),
                 result.remarks,
@@ -100,6 +105,8 @@ def moodle_csv(results, exercises, assignment):
             f"{name}: {result.scores.get(name, 0):g} of {points:g}"
             for name, points in exercises.items()
         ]
+        if result.penalty:
+            parts.append(f"{result.late.by} late: -{result.penalty:g}")
         rows.append([result.learner, number(result.total), "; ".join(parts)])
     return written(rows)
 

@@ -287,5 +287,6 @@ def rows_of(results, exercises, links, everywhere):
                 for score in [result.scores.get(name, 0)]
             ],
             "total": f"{result.total:g}",
+            "late": f"{result.late.by} late, −{result.penalty:g}" if result.penalty else "",
             "kinds": [(kind.replace(" ", "-"), SHORT[kind]) for kind in kinds],
         }

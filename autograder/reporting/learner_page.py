@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from autograder.authoring.released import stubs
+from autograder.reporting.record import late_in
 from autograder.shared.wire import unmasked
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
@@ -23,12 +24,15 @@ def feedback_page(learner, stem, notebook):
         notebook: the graded notebook, as a dictionary or NotebookNode; it is not changed.
     """
     outcomes = {outcome["cell"]: outcome for outcome in notebook["metadata"]["autograder"]["cells"]}
+    late = late_in(notebook["metadata"]["autograder"])
+    penalty = late.penalty if late else 0
     about = {
         "notebook": stem,
         "student": learner,
-        "score": sum(outcome["score"] for outcome in outcomes.values()),
+        "score": round(sum(outcome["score"] for outcome in outcomes.values()) - penalty, 2),
         "max_score": sum(outcome["points"] for outcome in outcomes.values()),
-        "late_penalty": 0,
+        "late_penalty": penalty,
+        "late": late,
     }
     cells = [as_returned(cell, stem, outcomes, notebook) for cell in notebook["cells"]]
     shown = {"metadata": notebook["metadata"], "cells": cells}

@@ -45,6 +45,55 @@ def outcome_of(cells):
     )
 
 
+@dataclass(frozen=True)
+class Late:
+    """When something was due and handed in, and what that costs.
+
+    Args:
+        due, handed_in: as people read them, in UTC; "" where nobody knows when.
+        by: how late it was, as people say it; "" where it was in time.
+        kept: the share of the points that is kept.
+        penalty: the points that are taken off.
+    """
+
+    due: str
+    handed_in: str
+    by: str
+    kept: float
+    penalty: float
+
+
+def late_in(record):
+    """Return the Late that a record tells, or None where it tells of no deadline."""
+    told = record.get("late")
+    if not told:
+        return None
+    earned = sum(cell["score"] for cell in record["cells"])
+    return Late(
+        due=moment(told["due"]),
+        handed_in=moment(told["handed_in"]) if told["handed_in"] else "",
+        by=duration(told["late"]),
+        kept=told["kept"],
+        penalty=round(earned * (1 - told["kept"]), 2),
+    )
+
+
+def moment(text):
+    """Return an ISO time as people read it, to the minute."""
+    return f"{text[:16].replace('T', ' ')} UTC"
+
+
+def duration(seconds):
+    """Return how long so many seconds are, in two units at most: "1 day 3 hours"."""
+    units = {"day": 86400, "hour": 3600, "minute": 60}
+    parts = []
+    for name, length in units.items():
+        count, seconds = divmod(seconds, length)
+        if count:
+            parts.append(f"{count} {name}{'s' * (count != 1)}")
+    return " ".join(parts[:2]) or ("less than a minute" if seconds else "")
+
+
 def read_graded(stem, autograded=AUTOGRADED, remark=None):
     """Yield (learner, notebook) for each graded notebook of a chapter, one at a time, by name.
 

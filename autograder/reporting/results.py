@@ -19,7 +19,7 @@ from autograder.reporting.flags import flags_of_notebook, flags_of_record
 from autograder.reporting.instructor_page import report_page
 from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of
 from autograder.reporting.reader import Flag
-from autograder.reporting.record import outcomes_of
+from autograder.reporting.record import Late, late_in, outcomes_of
 from autograder.whole_files import write_whole
 
 
@@ -40,6 +40,7 @@ class Result:
         prints: exercise -> `autograder.reporting.likeness.Print`.
         flags: remarks for human eyes.
         known_as: see `autograder.grading.handed_in.submission.Submission`.
+        late: see `autograder.reporting.record.late_in`.
     """
 
     learner: str
@@ -56,6 +57,7 @@ class Result:
     prints: dict
     flags: list[Flag] = field(default_factory=list)
     known_as: str = ""
+    late: Late | None = None
 
     def number_on(self, platform):
         """Return a learning platform's own number for the learner, or "" where it is not known."""
@@ -64,8 +66,13 @@ class Result:
         )
 
     @property
+    def penalty(self):
+        """The points that being late costs."""
+        return self.late.penalty if self.late else 0.0
+
+    @property
     def total(self):
-        return round(sum(self.scores.values()), 2)
+        return round(sum(self.scores.values()) - self.penalty, 2)
 
     @property
     def points(self):
@@ -100,6 +107,7 @@ def result_of(learner, notebook, reading):
         prints=reading.prints,
         flags=[*flags_of_record(record), *reading.flags],
         known_as=str(record.get("known_as", "")),
+        late=late_in(record),
     )
 
 

@@ -38,12 +38,15 @@ class HandedIn:
         read: called, gives the Submission. It never raises for what a learner can do.
         timestamp: when it was handed in, in UTC without a zone, as nbgrader keeps it; None where
             that is not known.
+        clock: what says so: "timestamp.txt", "file" (when it was last changed), or "zip", which
+            does not say in which zone.
     """
 
     learner: str
     stem: str
     read: Callable[[], Submission] = field(compare=False)
     timestamp: datetime | None = None
+    clock: str = "timestamp.txt"
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,13 @@ class Candidate:
         read_bytes: called, gives its content, or raises ValueError or OSError with a sentence for
             the learner.
         changed: when it was last written, or None.
+        clock: see HandedIn.
     """
 
     path: PurePosixPath
     read_bytes: Callable[[], bytes] = field(compare=False)
     changed: datetime | None = None
+    clock: str = "file"
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,12 @@ def from_candidates(candidates, stem, remark):
             notes.setdefault(owner, []).append(printable(f"{what}: {before.path.name}"))
         newest[owner] = candidate
     return [
-        HandedIn(*owner, reader_of(candidate, owner[1], notes.get(owner, ())), candidate.changed)
+        HandedIn(
+            *owner,
+            reader_of(candidate, owner[1], notes.get(owner, ())),
+            candidate.changed,
+            candidate.clock,
+        )
         for owner, candidate in newest.items()
     ]
 

@@ -195,7 +195,7 @@ def in_zip(place, stem, remark):
         ):
             continue
         candidates.append(
-            Candidate(path, lambda member=member: read_member(archive, member), when(member))
+            Candidate(path, lambda member=member: read_member(archive, member), when(member), "zip")
         )
     return from_candidates(candidates, stem, remark)
 
