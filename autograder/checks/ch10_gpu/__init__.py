@@ -1,9 +1,9 @@
 """Checks of `ch10_gpu`.
 
-All of it is asked on a CPU, with models of a few dozen numbers. The contract leaves open, and so
-nothing here asks: what `.grad` holds after a step; in which mode a model is left by a step that had
-no word to learn from; where a graph of a part goes that has had its backward pass; what a sentence
-without a word does beside others that have some.
+Everything is checked on a CPU, with models of a few dozen numbers. The contract leaves four things
+open, so nothing here checks them: what `.grad` holds after a step; in which mode a step leaves the
+model if it had no word to learn from; what becomes of a part's graph after its backward pass; what
+a sentence without words does beside others that have some.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ def declare_losses_of_another_question(wrong):
     )
     wrong(
         "padding counts as a target",
-        "Right where no sentence has padding. Which id should the loss overlook?",
+        "Right where no sentence has padding. Which id should the loss ignore?",
         loss=partial(label_smoothed_loss, pad_id=-1),
     )
     wrong(

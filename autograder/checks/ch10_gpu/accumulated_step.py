@@ -87,8 +87,8 @@ def parts_case(
     """Make the inputs of a case: a small model, its optimizer, and a batch in parts.
 
     Args:
-        parts: words of each target of each part, `<eos>` not counted; a part of () has a sentence
-            of nothing but padding.
+        parts: words of each target of each part, `<eos>` not counted; a part of () has only a
+            sentence of padding.
         dropout, train, old_gradients: of the model.
         size: of its weights.
         longer_than: a length below that of all gradients together; without one they are shorter
@@ -194,8 +194,8 @@ hidden(
 
 wrong(
     "each part counts the same",
-    """Right where all parts have equally many words. Which part does a word listen to more in your
-    mean: one with many words, or one with few?""",
+    """Right where all parts have the same number of words. Which word counts for more in your mean:
+    one of a part with many words, or one of a part with few?""",
     size=lambda tgt: 1,
 )
 
@@ -209,7 +209,7 @@ wrong(
 
 wrong(
     "padding is a word",
-    "You count all places of a target. Which of them are words?",
+    "You count all positions of a target. Which of them are words?",
     size=lambda tgt: tgt[:, 1:].numel(),
 )
 
@@ -224,7 +224,7 @@ wrong(
 
 wrong(
     "the losses of all parts are added up",
-    """Your gradients grow with the number of parts. What should all shares together make?""",
+    "Your gradients grow with the number of parts. What should all shares add up to?",
     whole_size=max,
     size=lambda tgt: 1,
 )
@@ -232,15 +232,15 @@ wrong(
 
 wrong(
     "a mean is a sum over words",
-    "Your gradients grow with the number of words. By what is a mean over all words divided?",
+    "Your gradients grow with the number of words. What is a mean over all words divided by?",
     whole_size=lambda counts: 1,
 )
 
 
 wrong(
     "the gradients of the last step are gone by themselves",
-    """What `backward()` finds is added to what `grad` holds already. Is there anything left from
-    the step before?""",
+    """`backward()` adds to what `grad` already holds. Is there anything left from the step
+    before?""",
     at_first=lambda optimizer: None,
 )
 
@@ -269,8 +269,7 @@ def a_step_each(right, model, optimizer, parts, smoothing=0.1, max_norm=1.0):
 
 wrong(
     "each part is clipped",
-    """You clip while parts are still to come. Of which gradients is `max_norm` the largest
-    length?""",
+    "You clip while parts are still to come. Which gradients should `max_norm` limit?",
     after_each=lambda model, optimizer, max_norm: clip_all(model, max_norm),
 )
 
@@ -291,8 +290,8 @@ wrong(
 
 @wrong(
     "one backward pass at the end is enough",
-    """Your weights are right. Count what is in memory when the last forward pass begins: what the
-    forward passes of how many parts have left?""",
+    """Your weights are right. But look at the memory when the last forward pass begins: how many
+    parts have left something there that still waits for its backward pass?""",
     around=True,
 )
 def one_backward_pass(right, model, optimizer, parts, smoothing=0.1, max_norm=1.0):
@@ -350,8 +349,8 @@ def divided_by_no_words(right, model, optimizer, parts, *others):
 
 @wrong(
     "without words there is still a step to take",
-    """Where no part has a word, your weights move all the same. What does an optimizer do with
-    gradients of 0, or with old ones?""",
+    """When no part has a word, your weights still move. What does an optimizer do with gradients
+    of 0, or with old ones?""",
     around=True,
 )
 def stepping_anyway(right, model, optimizer, parts, *others):
@@ -365,22 +364,22 @@ def stepping_anyway(right, model, optimizer, parts, *others):
 
 wrong(
     "the caller sets the mode",
-    """After an evaluation a model comes in eval mode. In which mode should it learn, with all of
-    its parts?""",
+    """After an evaluation, a model arrives in eval mode. In which mode should it learn, with all
+    of its layers?""",
     mode=lambda model: None,
 )
 
 
 wrong(
     "the last loss is the loss",
-    "Your weights are right. Of how many parts is the loss that you return?",
+    "Your weights are right. How many parts does the loss that you return come from?",
     result=lambda shares, means: means[-1].item(),
 )
 
 
 wrong(
     "the loss is the mean of the means",
-    "Your weights are right. How many words does each part have that your mean goes over?",
+    "Your weights are right. You return a mean over parts: how many words does each part have?",
     result=lambda shares, means: float(sum(map(float, means)) / len(means)),
 )
 
@@ -388,7 +387,7 @@ wrong(
 wrong(
     "a tensor is a number",
     """A loss that is kept as a tensor keeps everything alive that it was computed from. Which
-    method makes a Python number of it?""",
+    method turns it into a Python number?""",
     result=lambda shares, means: sum(shares),
 )
 
@@ -398,8 +397,8 @@ declare_losses_of_another_question(wrong)
 
 wrong(
     "backward moves the weights",
-    """Your loss is right, and no weight has moved. Who moves them, and what do the gradients hold
-    at that moment?""",
+    """Your loss is right, but no weight has moved. Who moves the weights, and what do the gradients
+    hold at that moment?""",
     update=lambda model, optimizer: None,
 )
 

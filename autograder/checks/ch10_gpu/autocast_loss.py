@@ -143,7 +143,7 @@ hidden(
 wrong(
     "autocast belongs to a GPU",
     """Your loss is that of float32. Is autocast on while the model runs, and is it on for the kind
-    of device where `src` lies?""",
+    of device that `src` is on?""",
     device=lambda src: "cuda",
 )
 
@@ -172,7 +172,7 @@ wrong(
 
 @wrong(
     "it is enough if the loss ends in float32",
-    """Your result has the right dtype, and the digits that it lost on the way do not come back. At
+    """Your result has the right dtype, but the digits that it lost on the way do not come back. At
     which point do the numbers become float32?""",
     rule="loss",
 )
@@ -192,8 +192,8 @@ def of_a_converted_model(right, model, src, tgt, smoothing=0.1, dtype=torch.bflo
 
 @wrong(
     "a copy of the model does the work",
-    """The gradients of your loss do not reach the model that you were given. Which model has them
-    now?""",
+    """The gradients of your loss do not reach the model that you were given. Which model do they
+    reach?""",
     around=True,
 )
 def of_a_copy(right, model, *others):
@@ -202,8 +202,8 @@ def of_a_copy(right, model, *others):
 
 @wrong(
     "only the result of the products is rounded",
-    """You round the logits. A matrix unit that works in 16 bits needs what it multiplies in 16 bits
-    as well. Who does the rounding before each product?""",
+    """You round the logits. But a matrix unit that works in 16 bits needs its inputs in 16 bits,
+    too. Who rounds them before each product?""",
     around=True,
 )
 def of_rounded_logits(right, model, src, tgt, smoothing=0.1, dtype=torch.bfloat16):
@@ -214,7 +214,7 @@ def of_rounded_logits(right, model, src, tgt, smoothing=0.1, dtype=torch.bfloat1
 
 @wrong(
     "no graph is needed",
-    "Your loss is right, and nobody can call `backward()` on it. Where was its graph lost?",
+    "Your loss is right, but nobody can call `backward()` on it. Where was its graph lost?",
     rule="logits",
 )
 def without_graph(model, src, decoder_input):
@@ -224,7 +224,7 @@ def without_graph(model, src, decoder_input):
 
 @wrong(
     "autocast is switched on and off by hand",
-    """Ask whether autocast is on, before your call and after it. What if your caller had it on
+    """Check whether autocast is on before your call and after it. What if your caller had it on
     already, or if the model raises an exception?""",
     around=True,
 )
@@ -239,7 +239,7 @@ def switched_by_hand(right, model, src, tgt, smoothing=0.1, dtype=torch.bfloat16
 
 @wrong(
     "the model never raises an exception",
-    """Your code puts autocast back at its end. Does it get there if the model raises an
+    """Your code restores autocast at its end. Does it get there if the model raises an
     exception?""",
     around=True,
 )
@@ -257,7 +257,7 @@ def put_back_at_the_end(right, model, src, tgt, smoothing=0.1, dtype=torch.bfloa
 
 @wrong(
     "autocast may stay on",
-    "Ask whether autocast is on after your call. Who should have switched it off?",
+    "Check whether autocast is on after your call. Who should have switched it off?",
     around=True,
 )
 def left_on(right, *arguments):
@@ -268,7 +268,7 @@ def left_on(right, *arguments):
 
 @wrong(
     "an exception is best caught",
-    """Where the model raises an exception, your function goes on as if nothing had happened. Who
+    """When the model raises an exception, your function goes on as if nothing had happened. Who
     should hear of it?""",
     around=True,
 )

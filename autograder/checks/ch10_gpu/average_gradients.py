@@ -87,20 +87,20 @@ hidden(
 )
 hidden("odd thousands in bfloat16", workers_case((1031, 773), (5,), torch.bfloat16))
 hidden("no word anywhere", workers_case((0, 0, 0), (2, 2), silent=NAN))
-hidden("the result lies where the gradients lie", workers_case((2, 6)), probe=device_kept)
+hidden("the result is on the device of the gradients", workers_case((2, 6)), probe=device_kept)
 hidden("the arguments are the same afterwards", workers_case((4, 1), (2, 2)), probe=arguments_after)
 
 
 wrong(
     "every worker counts the same",
-    "Right where all workers had equally many words. Whose gradient should count for more?",
+    "Right where all workers had the same number of words. Whose gradient should count more?",
     weigh=lambda words: (words > 0).long(),
 )
 
 
 wrong(
     "every worker counts the same, even one without words",
-    "Your average divides by the number of workers. By what should each share be measured?",
+    "Your average divides by the number of workers. What should a worker's share depend on?",
     weigh=torch.ones_like,
     kept=every,
 )
@@ -108,14 +108,14 @@ wrong(
 
 wrong(
     "the gradients are added up",
-    "With more workers your gradient becomes longer. What should all shares together make?",
+    "With more workers your gradient becomes longer. What should all shares add up to?",
     share=lambda weights, wide: torch.ones_like(weights, dtype=wide),
 )
 
 
 wrong(
     "each gradient is multiplied by its words",
-    "Your gradient grows with the number of words. What should all shares together make?",
+    "Your gradient grows with the number of words. What should all shares add up to?",
     share=lambda weights, wide: weights.to(wide),
 )
 
@@ -132,7 +132,7 @@ wrong(
 
 wrong(
     "shares are a softmax",
-    "Three times as many words should count three times as much. Do they in your shares?",
+    "Three times as many words should count three times as much. Do they, in your shares?",
     share=lambda weights, wide: weights.to(wide).softmax(0),
 )
 
@@ -147,7 +147,7 @@ wrong(
 wrong(
     "a nan is never meant",
     """Right for workers without words. What does a nan say about a worker that had some, and who
-    hears of it?""",
+    would notice it in your result?""",
     add=lambda shares, gradients: torch.tensordot(
         shares.to(gradients.dtype), gradients.nan_to_num(nan=0.0), dims=1
     ),
@@ -155,9 +155,9 @@ wrong(
 
 
 wrong(
-    "whoever has a nan is left out",
-    """You ask a gradient whether it may take part. Which of the two arguments says whether a worker
-    had anything to say?""",
+    "a worker with a nan is left out",
+    """You look at a gradient to see whether its worker takes part. Which of the two arguments says
+    whether a worker had any words?""",
     kept=lambda gradients, words: (
         (words > 0) & ~gradients.flatten(1).isnan().any(1)
         if gradients.ndim > 1
@@ -167,9 +167,9 @@ wrong(
 
 
 wrong(
-    "of nothing the average is 0",
-    """Where nobody had a word, there is no gradient, and your function returns one all the same.
-    What does the docstring say about that?""",
+    "an average over no words is 0",
+    """When no worker had a word, there is no gradient, but your function returns one. What does the
+    docstring say about that?""",
     none=lambda words: False,
 )
 
@@ -184,8 +184,8 @@ wrong(
 
 
 wrong(
-    "it is divided last",
-    """Before you divide, your sum is as large as all words together. What is the largest number in
+    "the division can come last",
+    """Before you divide, your sum is as large as all words make it. What is the largest number in
     float16?""",
     share=lambda weights, wide: weights,
     add=lambda weights, gradients: (
@@ -210,8 +210,8 @@ wrong(
 
 wrong(
     "a gradient has one axis",
-    """Your shares meet the wrong axis of the gradients. What has to be done to their shape if a
-    gradient is a matrix?""",
+    """Your shares meet the wrong axis of the gradients. Which shape do they need if a gradient is a
+    matrix?""",
     add=lambda shares, gradients: (
         (shares.to(gradients.dtype) * gradients.mT).sum(-1)
         if gradients.ndim > 1
@@ -221,7 +221,7 @@ wrong(
 
 
 wrong(
-    "the average is taken of everything",
+    "the average is taken over everything",
     "Your result is a single number. Which axis counts the workers, and which ones stay?",
     then=torch.sum,
 )

@@ -101,22 +101,22 @@ wrong(
 
 wrong(
     "frozen parameters count like others",
-    "Which attribute of a parameter says whether training changes it? Your count does not ask it.",
+    "You count parameters that training leaves alone. Which attribute says whether it does?",
     trained=lambda parameter: True,
 )
 
 
 wrong(
     "only what is frozen counts",
-    "Your count is that of the other parameters. What does `requires_grad=True` say?",
+    "You count exactly the parameters that should be left out. What does `requires_grad` mean?",
     trained=lambda parameter: not parameter.requires_grad,
 )
 
 
 wrong(
-    "whatever a model stores is a parameter",
-    """A table of positions is stored with the model, and training leaves it alone. Where do your
-    tensors come from?""",
+    "everything that a model stores is a parameter",
+    """A table of positions is stored with the model, but training leaves it alone. Where do the
+    tensors that you count come from?""",
     besides=lambda model: sum(each.numel() for each in model.buffers()),
 )
 
@@ -137,21 +137,21 @@ wrong(
 
 wrong(
     "bytes are numbers",
-    "You count bytes here. How many numbers are they?",
+    "You count bytes. How many numbers is that?",
     size=lambda parameter: parameter.numel() * parameter.element_size(),
 )
 
 
 wrong(
     "only matrices are trained",
-    "Look at the parameters that your count leaves out. Does training not change a bias?",
+    "Look at the parameters that your count leaves out. Does training leave a bias alone?",
     trained=lambda parameter: parameter.requires_grad and parameter.ndim > 1,
 )
 
 
 @wrong(
-    "parameters lie in the outermost layers",
-    """Your count looks into the model's own layers, and these may hold layers too. How far down
+    "all parameters are in the outermost layers",
+    """Your count looks into the model's own layers, but these may hold layers, too. How far down
     does it go?""",
     rule="parameters",
 )
@@ -164,8 +164,8 @@ def of_children(model):
 
 @wrong(
     "equal parameters are the same parameter",
-    """Two tables may hold equal numbers, as new biases do, and are still two. What makes a
-    parameter the same as another one?""",
+    """Two tables may hold equal numbers, as new biases do, and still be two. What makes two
+    parameters the same one?""",
     rule="parameters",
 )
 def told_apart_by_shape_and_numbers(model):
@@ -177,7 +177,7 @@ def told_apart_by_shape_and_numbers(model):
 
 wrong(
     "a count is a tensor",
-    "The number is right. Which type has it, and which type is asked for?",
+    "The number is right, but its type is not. Which type does the docstring ask for?",
     then=torch.tensor,
 )
 

@@ -66,8 +66,8 @@ wrong(
 
 
 wrong(
-    "there is no memory but that of the weights",
-    "Your sum is that of the parameters alone. What does a training keep for each of them besides?",
+    "only the weights take memory",
+    "You add up the parameters alone. What else does training keep for each of them?",
     gradients=lambda parameter: 0,
     averages=lambda parameter, moments: 0,
 )
@@ -97,7 +97,7 @@ wrong(
 
 wrong(
     "moments are kept in float32",
-    "In which dtype does an optimizer keep its averages, by the rule of this exercise?",
+    "By the rule of this exercise, in which dtype does an optimizer keep its averages?",
     averages=lambda parameter, moments: (
         4 * moments / parameter.element_size() if parameter.requires_grad else 0
     ),
@@ -122,7 +122,7 @@ wrong(
 
 wrong(
     "frozen parameters take no memory",
-    "A frozen table is not trained. Is it in memory all the same?",
+    "A frozen table is not trained. Is it still in memory?",
     itself=lambda parameter: int(parameter.requires_grad),
 )
 
@@ -143,8 +143,8 @@ wrong(
 
 
 wrong(
-    "parameters lie in the outermost layers",
-    """Your sum looks into the model's own layers, and these may hold layers too. How far down does
+    "all parameters are in the outermost layers",
+    """Your sum looks into the model's own layers, but these may hold layers, too. How far down does
     it go?""",
     parameters=of_children,
 )
@@ -152,21 +152,21 @@ wrong(
 
 wrong(
     "memory is counted in bits",
-    "How many bits does a byte have? Your sum has them all.",
+    "Your sum counts bits. How many of them make a byte?",
     then=lambda total: 8 * total,
 )
 
 
 wrong(
     "memory is counted in megabytes",
-    "The unit of the result is the byte. What do you divide by?",
+    "The result should be in bytes. What do you divide by?",
     then=lambda total: total / 1e6,
 )
 
 
 wrong(
     "a sum is a tensor",
-    "The number is right. Which type has it, and which type is asked for?",
+    "The number is right, but its type is not. Which type does the docstring ask for?",
     then=torch.tensor,
 )
 

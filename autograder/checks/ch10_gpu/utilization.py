@@ -11,7 +11,7 @@ from solutions.ch10_gpu import utilization
 
 @drawn
 def run_case(rng, low, high, speed=float):
-    """Draw a run whose share of the peak lies between two bounds."""
+    """Draw a run whose share of the peak is between two bounds."""
     words_per_second = speed(integer(rng, 2_000, 300_000))
     num_parameters = 10_000 * integer(rng, 20, 9_000)
     share = rng.uniform(low, high)
@@ -80,30 +80,30 @@ wrong(
 
 
 wrong(
-    "a parameter and word is one operation",
-    "What does a training do with each parameter and word, forward and backward?",
+    "each parameter and word takes one operation",
+    "How many operations does training do per parameter and word, forward and backward?",
     operations=lambda words_per_second, num_parameters: words_per_second * num_parameters,
 )
 
 
 wrong(
     "the forward pass is computed twice",
-    """That many operations does a training do that computes its forward pass again. How many does a
-    plain one do?""",
+    """Training does that many operations if it computes its forward pass a second time. How many
+    does plain training do?""",
     operations=lambda words_per_second, num_parameters: 8 * words_per_second * num_parameters,
 )
 
 
 wrong(
     "a share is at most 1",
-    "What should a caller see who has counted wrongly? Look at the last words of the statement.",
+    "What should a caller see who counted wrongly? Read again what the statement says about 1.",
     then=lambda share: min(share, 1.0),
 )
 
 
 wrong(
     "a share is a percentage",
-    "Your number is a percentage. What is the share of a device that is used to the full?",
+    "Your number is a percentage. Which share does a device have that is fully used?",
     then=lambda share: 100 * share,
 )
 
@@ -116,7 +116,7 @@ wrong(
 
 
 wrong(
-    "the seconds are divided by",
+    "words per second belong in the denominator",
     """What is the unit of the first argument? If words come twice as fast, should the share rise or
     fall?""",
     operations=lambda words_per_second, num_parameters: 6 * num_parameters / words_per_second,
@@ -125,14 +125,14 @@ wrong(
 
 wrong(
     "speed has nothing to do with it",
-    "Which argument is not used? Twice as many words a second should be twice the share.",
+    "Which argument do you not use? Twice as many words a second should give twice the share.",
     words_per_second=1,
 )
 
 
 wrong(
     "a share is a whole number",
-    "Your result has lost everything after the point. Which division keeps it?",
+    "Your result has lost everything after the decimal point. Which division keeps it?",
     share=lambda done, peak_flops: float(done // peak_flops),
 )
 
@@ -146,7 +146,7 @@ wrong(
 
 wrong(
     "a tensor is a number",
-    "The number is right, and its type is not. Which method makes a Python number of a tensor?",
+    "The number is right, but its type is not. Which method turns a tensor into a number?",
     then=torch.tensor,
 )
 
