@@ -10,9 +10,9 @@
 # # On a GPU
 #
 # A model that is right can still be too large, or too slow. In this notebook you write what you
-# need to say so before a run: how many numbers a model **trains**, how many **bytes** that takes,
-# and how much of a machine's speed a run **uses**. Then you write the three techniques that carry a
-# training onto larger hardware: a loss under **mixed precision**, a step whose batch comes in
+# need to find that out before a run: how many numbers a model **trains**, how many **bytes** that
+# takes, and how much of a machine's speed a run **uses**. Then you write the three techniques that
+# take training to larger hardware: a loss under **mixed precision**, a step whose batch comes in
 # **parts**, and the **average** over several machines' gradients.
 #
 # No exercise needs a GPU. All of them must be right on a CPU, where they are checked, and the same
@@ -39,8 +39,9 @@ from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair, t
 # %% [markdown]
 # ## 1. How many numbers does training change?
 #
-# "A model of 93 million parameters" is the first thing that is said of a model, and the first thing
-# that is counted wrongly. Count the numbers in all parameters of a model that training changes:
+# "It has 93 million parameters" is the first thing that people say about a model, and the first
+# thing that they count wrongly. Count the numbers in all parameters of a model that training
+# changes:
 #
 # - A parameter with `requires_grad=False` is **frozen**. Training leaves it alone, so it does not
 #   count.
@@ -51,10 +52,10 @@ from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair, t
 #
 # For example, let a model have an embedding of 10 words with 4 features, and an output layer
 # `nn.Linear(4, 10)` with a bias. That makes 40 + 40 + 10 = 90. If the output layer shares the
-# embedding's table, 50 numbers are left. If the bias is frozen too, 40.
+# embedding's table, 50 numbers are left. If the bias is frozen, too, 40 are left.
 #
 # *Hint:* print what `model.parameters()` yields for a model whose two layers share a table. How
-# often does the table come?
+# often does the table appear?
 
 
 # %% exercise="parameter_count" points=2
@@ -75,8 +76,8 @@ def parameter_count(model):
 # %% [markdown]
 # ## 2. What does training keep in memory?
 #
-# Some of the memory of a training is in use all the time, however large the batches are. For each
-# parameter that is trained there are
+# Some of the memory that training takes is in use all the time, however large the batches are. For
+# each parameter that is trained there are
 #
 # - the parameter itself;
 # - its gradient, of the same shape;
@@ -97,7 +98,7 @@ def parameter_count(model):
 
 # %% exercise="training_bytes" points=2
 def training_bytes(model, moments=2):
-    """Add up the bytes that a training keeps all the time: parameters, gradients and moments.
+    """Add up the bytes that training keeps all the time: parameters, gradients and moments.
 
     Args:
         model: an `nn.Module`.
@@ -116,7 +117,7 @@ def training_bytes(model, moments=2):
 
 # %% [markdown]
 # How large a model fits your GPU? Put this into a new cell. The model is made without memory for
-# its numbers (`meta`), so you can ask for one that would not fit here.
+# its numbers (on the device `meta`), so you can ask for one that would not fit here.
 #
 # ```python
 # from ipywidgets import interact
@@ -132,13 +133,13 @@ def training_bytes(model, moments=2):
 # ## 3. How much of the machine does a run use?
 #
 # A device's data sheet says how many floating-point operations a second it can do at most: its
-# **peak**. A training does far fewer. To say how far a run is from the peak, you need to know how
+# **peak**. Training reaches far fewer. To say how far a run is from the peak, you need to know how
 # many operations it does, and for that there is a rule of thumb.
 #
 # In the forward pass each parameter of a matrix meets each word in one multiplication and one
-# addition: 2 operations a parameter and word. The backward pass computes two products of the same
-# size, one for the gradient of the weights and one for that of the inputs: 4 operations. A whole
-# training step therefore does 6 operations a parameter and word.
+# addition, which makes 2 operations per parameter and word. The backward pass computes two products
+# of the same size, one for the gradient of the weights and one for that of the inputs, which makes
+# another 4. A whole training step therefore does 6 operations per parameter and word.
 #
 # **Utilization** is the share of the peak that these operations make up. Which parameters and which
 # words take part is the caller's business, and the chapter has a section on it. Do not cap the
@@ -154,10 +155,10 @@ def training_bytes(model, moments=2):
 
 # %% exercise="utilization" points=2
 def utilization(words_per_second, num_parameters, peak_flops):
-    """Say which share of a device's peak a training uses, at 6 operations a parameter and word.
+    """Say which share of a device's peak training uses, at 6 operations per parameter and word.
 
     Args:
-        words_per_second: words that the training goes through in a second.
+        words_per_second: words that training goes through in a second.
         num_parameters: the parameters that each of these words is multiplied with.
         peak_flops: floating-point operations that the device can do in a second.
 
@@ -180,22 +181,22 @@ def utilization(words_per_second, num_parameters, peak_flops):
 #
 # Compute the teacher-forced `label_smoothed_loss` of chapter 9, with `<pad>` 0, in two parts:
 #
-# - Run the model under autocast to `dtype`, which is `torch.bfloat16` or `torch.float16`, on the
-#   kind of device where `src` lies. (`src.device.type` is its name.)
+# - Run the model under autocast to `dtype`, which is `torch.bfloat16` or `torch.float16`, for the
+#   kind of device that `src` is on. (`src.device.type` is its name.)
 # - Compute the loss outside, in float32, from the logits that came out. A sum over a whole
 #   vocabulary is no place for 16 bits.
 #
-# Afterwards everything is as it was before, except that a graph is there to call `backward()` on:
+# Afterwards everything is as it was before, except that there is a graph to call `backward()` on:
 # parameters keep their dtype, the model keeps its mode, and autocast is on or off as the caller had
-# it, also if the model raised an exception.
+# it, even if the model raised an exception.
 #
 # For example, a model's output layer has the weights `[[3.01], [2.0]]`, no bias, and reads the
 # feature 1.0. In float32 the logits are 3.01 and 2.0. bfloat16 has only 8 significant bits, which
-# make 3.01 into 3.015625. With `smoothing=0` and word 0 as the target, the loss is 0.3106 in
+# turn 3.01 into 3.015625. With `smoothing=0` and word 0 as the target, the loss is 0.3106 in
 # float32 and 0.3093 from the logits that come out of autocast.
 #
-# *Hint:* `torch.autocast` makes a context. Which lines belong inside of its `with`, and which one
-# comes after it? What dtype do the logits have when they leave it?
+# *Hint:* `torch.autocast` makes a context. Which lines belong inside its `with` block, and which
+# one comes after it? What dtype do the logits have when they leave it?
 
 
 # %% exercise="autocast_loss" points=4
@@ -226,10 +227,10 @@ def autocast_loss(model, src, tgt, smoothing=0.1, dtype=torch.bfloat16):
 # %% [markdown]
 # ## 5. A large batch in small parts
 #
-# A batch that does not fit into memory can go through in **parts**. What fills the memory is what
-# the forward pass leaves for the backward pass, and that is free again as soon as the part's
-# `backward()` has ended. The gradients stay and add up. After the last part the optimizer steps,
-# once.
+# A batch that does not fit into memory can go through in **parts**. This works because what fills
+# the memory is what the forward pass leaves for the backward pass, and that is free again as soon
+# as the part's `backward()` has ended. The gradients stay and add up. After the last part the
+# optimizer steps, once.
 #
 # Do it so that the result equals one `train_step` on all parts together:
 #
@@ -243,7 +244,7 @@ def autocast_loss(model, src, tgt, smoothing=0.1, dtype=torch.bfloat16):
 # - return the mean loss that the model had before the step, a Python `float`.
 #
 # A part may hold nothing but padding, because a process that has run out of sentences gets such a
-# part to keep in step with the others. Do not run the model on it. Where no part has a word,
+# part to keep in step with the others. Do not run the model on it. If no part has a word,
 # nothing changes, and the result is 0.0.
 #
 # For example, one part has 3 words and the mean loss 2.0, another has 1 word and the mean loss 4.0.
@@ -267,7 +268,7 @@ def accumulated_step(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
         max_norm: the largest norm that all gradients may have together.
 
     Returns:
-        float: the mean loss a word before the update, over all parts; 0.0 where there is no word.
+        float: the mean loss per word before the update, over all parts; 0.0 if there is no word.
     """
     ### BEGIN SOLUTION
     counts = [int((tgt[:, 1:] != 0).sum()) for _, tgt in parts]
@@ -293,15 +294,15 @@ def accumulated_step(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
 # ## 6. One gradient from many workers
 #
 # In **data parallelism** each **worker**, a process with a device of its own, has a copy of the
-# model and a part of the batch. Each computes the gradient of its own mean loss a word. Before the
-# step they need one gradient that is the same for all: that of the mean over all words of all
+# model and a part of the batch. Each computes the gradient of its own mean loss per word. Before
+# the step they need one gradient that is the same for all: that of the mean over all words of all
 # workers.
 #
 # Combine the gradients of one parameter, stacked along the first axis. A worker's share is its part
-# of all words. Three rules for the edges:
+# of all words. There are three rules for the edges:
 #
-# - A worker without words has nothing to say, even if its gradient is nan (a mean over no word is
-#   0 divided by 0).
+# - A worker without words has nothing to say, even if its gradient is nan (because a mean over no
+#   words is 0 divided by 0).
 # - A nan of a worker that did have words stays in the result, because something went wrong there
 #   and hiding it would not repair it.
 # - If no worker had a word, raise a `ValueError`.
@@ -320,10 +321,10 @@ def accumulated_step(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
 
 # %% exercise="average_gradients" points=4
 def average_gradients(gradients, words):
-    """Combine the gradients that several workers found for their own parts of a batch.
+    """Average the gradients that several workers found for their own parts of a batch.
 
     Args:
-        gradients: (workers, ...) floating, each the gradient of a worker's mean loss a word.
+        gradients: (workers, ...) floating, each the gradient of a worker's mean loss per word.
         words: (workers,) int, how many words each had.
 
     Returns:

@@ -9,11 +9,11 @@
 # %% [markdown]
 # # What attention costs
 #
-# Attention compares every word with every other one, and so its cost grows with the square of the
+# Attention compares every word with every other one, so its cost grows with the square of the
 # length. In this notebook you count that cost, and then you write what real systems do about it:
-# attention in **tiles**, which never holds the table of scores, a **cache** of keys and values, so
-# that a decoder does not compute them again for each new word, **grouped queries**, which make that
-# cache smaller, and a **window**, which makes the cost grow with the length alone.
+# attention in **tiles**, which never holds the table of scores; a **cache** of keys and values, so
+# that a decoder does not compute them again for each new word; **grouped queries**, which make that
+# cache smaller; and a **window**, which makes the cost grow with the length and not its square.
 #
 # The chapter of the same name in the book has the pictures and the measurements. Each exercise
 # below is a statement, code to complete, and a cell that checks it at once. Replace each `raise
@@ -40,7 +40,7 @@ from solutions.ch06_masking import causal_mask, masked_attention
 # sentences of a batch.
 #
 # - An inner product of $n$ numbers counts $2n$: $n$ multiplications, and about as many additions.
-# - Count the products alone, not the softmax, and not the projections before and after.
+# - Count only the products, not the softmax, and not the projections before and after.
 # - Count them in full. A mask hides scores that were computed, so it saves nothing.
 #
 # For example, one head has 2 queries and 3 keys of 4 features. Each of the 6 scores is an inner
@@ -56,8 +56,8 @@ def attention_flops(batch, heads, query_len, key_len, head_dim):
     """Count the floating-point operations of attention's two matrix products.
 
     Args:
-        batch, heads: how many attentions there are.
-        query_len, key_len: of each.
+        batch, heads: sentences, and heads in each.
+        query_len, key_len: queries and keys in each head.
         head_dim: features of a query, of a key and of a value.
 
     Returns:
@@ -71,7 +71,7 @@ def attention_flops(batch, heads, query_len, key_len, head_dim):
 
 # %% [markdown]
 # From which length on does attention cost more than the projections around it? Put this into a new
-# cell, and look for the length at which it is half.
+# cell, and look for the length at which attention is half of the work.
 #
 # ```python
 # from ipywidgets import interact
@@ -124,21 +124,21 @@ def cache_bytes(batch, kv_heads, head_dim, num_layers, length, bytes_per_number=
 # ## 3. Two parts of a softmax
 #
 # Suppose you know what attention gives for the first 100 keys, and what it gives for the next 100.
-# Can you tell what it gives for all 200? Not from the two averages alone. But it takes only two
-# more numbers for each query. Describe a set of keys by three things:
+# Can you tell what it gives for all 200? The two averages alone are not enough, but two more
+# numbers for each query are. So describe a set of keys by three things:
 #
 # - `maximum`: the largest score $m$ of the set;
 # - `total`: the sum $t$ of $e^{s - m}$ over the scores $s$ of the set;
 # - `average`: the values, weighted by the softmax over the set.
 #
-# `merge` takes the descriptions of two sets without a common key, and returns that of both
-# together. It is NumPy, and each of the three has one row for each query.
+# `merge` takes the descriptions of two sets without a common key, and returns the description of
+# both together. It is written in NumPy, and each of the three has one row for each query.
 #
 # For example, a query has the score 0 for the only key of the first set, whose value is 10, and the
 # scores 2 and 2 for the keys of the second, whose values are 20 and 40. The first set is
-# described by (0, 1, 10), the second by (2, 2, 30). Together: the maximum is 2. Measured from there,
-# the first set has the total $1 \cdot e^{0 - 2} = 0.135$, so that all three keys have 2.135. The
-# average is (0.135 · 10 + 2 · 30) / 2.135 = 28.73.
+# described by (0, 1, 10), the second by (2, 2, 30). The maximum of both together is 2. Measured
+# from there, the first set has the total $1 \cdot e^{0 - 2} = 0.135$, so the total of all three
+# keys is 2.135. The average is (0.135 · 10 + 2 · 30) / 2.135 = 28.73.
 #
 # Scores may be of any size: $e^{1000}$ must not occur. A set without any key has the maximum
 # $-\infty$, the total 0 and the average 0. It changes nothing, and two such sets make another one.
@@ -150,7 +150,7 @@ def cache_bytes(batch, kv_heads, head_dim, num_layers, length, bytes_per_number=
 
 # %% exercise="merge" points=4
 def merge(left, right):
-    """Describe the attention over two sets of keys by what is known of each.
+    """Describe the attention over two sets of keys together, from a description of each.
 
     Args:
         left, right: (maximum, total, average) of one set: maximum (query_len,), the largest score;
@@ -178,14 +178,13 @@ def merge(left, right):
 # ## 4. Attention in tiles
 #
 # Now use the idea of `merge` in PyTorch. Go through the keys and values in **blocks** of
-# `block_size`. For each block compute its scores against all queries, and bring the running
-# description of all keys so far up to date. At the end nobody has ever held the whole table of
-# scores.
+# `block_size`. For each block compute its scores against all queries, and update the running
+# description of all keys so far. That way the whole table of scores is never in memory.
 #
 # - The result is that of `scaled_dot_product_attention`, scores divided by $\sqrt{d_k}$, and
 #   gradients flow. The second result is the logarithm of the sum of the exponentials of each
-#   query's scores. Systems keep it because it is all that a backward pass needs to know again what
-#   each weight was.
+#   query's scores. Systems keep it because it is all that a backward pass needs to compute each
+#   weight again.
 # - No floating tensor that you make in the forward pass may hold more numbers than
 #   `max(query_len, block_size) * max(block_size, d_k, d_v)`. (Views do not count: a slice or a
 #   transpose makes no new numbers.)
@@ -201,19 +200,19 @@ def merge(left, right):
 # The output is 28.73 and the second result is $2 + \ln 2.135 = 2.759$.
 #
 # *Hint:* when a larger maximum comes, what has to be done to the sums that were made with the old
-# one? And in a block of which a query sees no key, which maximum is left?
+# one? And if a query sees no key of a block, which maximum is it left with?
 
 
 # %% exercise="tiled_attention" points=6
 def tiled_attention(query, key, value, block_size, causal=False):
-    """Compute attention over one block of keys after the other, without the table of scores.
+    """Compute attention block by block over the keys, without the table of scores.
 
     Args:
         query: (query_len, d_k) floating.
         key: (key_len, d_k).
         value: (key_len, d_v).
         block_size: keys in a block, 1 or more; need not divide key_len.
-        causal: whether query i sees the first key_len - query_len + i + 1 keys alone.
+        causal: whether query i sees only the first key_len - query_len + i + 1 keys.
 
     Returns:
         output: (query_len, d_v) like `query`.
@@ -250,15 +249,16 @@ def tiled_attention(query, key, value, block_size, causal=False):
 # ## 5. Attention with a cache
 #
 # A decoder reads its own words. When it has written word 100, the keys and values of the first 99
-# are what they were, so it keeps them. Write the attention of a decoder that is given only what is
-# **new**: queries, keys and values of the new words, one or several, and the cache, which is `None`
-# at first and then whatever you returned, the pair of all keys and all values so far.
+# have not changed, so it keeps them. Write the attention of a decoder that is given only what is
+# **new**: the queries, keys and values of the new words, one or several. It is also given the
+# cache, which is `None` at first and then the one that you returned: the pair of all keys and all
+# values so far.
 #
 # - The output has a row for each *new* word, and equals the last rows of causal attention over
 #   everything that was seen, the new words included.
 # - Return the output and the new cache, a pair (keys, values).
-# - Leave the cache that was passed in as it is. Somebody may continue it again, in another way, as
-#   beam search does.
+# - Leave the cache that was passed in as it is, because somebody may continue it again in another
+#   way, as beam search does.
 # - Gradients flow through the cache.
 #
 # For example, the cache holds 3 words and 2 are new. The first of the new words sees 4 keys, the 3
@@ -295,8 +295,8 @@ def cached_attention(query, key, value, cache):
 #
 # The cache holds keys and values, not queries. So it shrinks if several heads of queries share one
 # head of keys and values. With 8 heads of queries and 2 of keys and values, the first 4 heads of
-# queries share the first head of keys and values, and the last 4 share the second one: head `h` uses
-# head `h // (heads // kv_heads)`.
+# queries share the first head of keys and values, and the last 4 share the second one: head `h`
+# uses head `h // (heads // kv_heads)`.
 #
 # - `mask` is that of chapter 6: True means "may attend", it broadcasts to (batch, heads, query_len,
 #   key_len), and a row without any True gives an output of 0 and finite gradients.
@@ -340,7 +340,7 @@ def grouped_query_attention(query, key, value, mask=None):
 # %% [markdown]
 # ## 7. A window
 #
-# If each position sees the `window` last words alone, the cost grows with the length and no longer
+# If each position sees only the last `window` words, the cost grows with the length and no longer
 # with its square, and the cache stops growing, too. Write the mask: causal, and a position sees
 # **itself and the `window - 1` positions before it**. Count carefully, because real systems have
 # been one off in both directions.
@@ -358,7 +358,7 @@ def grouped_query_attention(query, key, value, mask=None):
 # larger than `seq_len`. Raise a `ValueError` for a window below 1, because a position sees itself
 # at least.
 #
-# *Hint:* how far apart may query and key be, at least and at most?
+# *Hint:* what are the smallest and the largest distance that a query and its key may have?
 
 
 # %% exercise="sliding_window_mask" points=2
@@ -390,7 +390,7 @@ def sliding_window_mask(seq_len, window, device=None):
 # %% [markdown]
 # ## What you have now
 #
-# You can say what an attention costs before you run it, and you have the four ideas that long
-# documents rest on: tiles, which leave the result as it is and do without the table; a cache, which
-# leaves the result as it is and does without the repetition; and grouped queries and windows, which
-# change the model in order to have less to keep and to compute.
+# You can say what attention costs before you run it, and you have the four ideas that long
+# documents rest on. Tiles do without the table, a cache does without the repetition, and both leave
+# the result as it is. Grouped queries and windows change the model, so that there is less to keep
+# and to compute.

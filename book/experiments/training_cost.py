@@ -14,11 +14,12 @@ from torch.profiler import ProfilerActivity, profile
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Bytes that a layer keeps for the backward pass, a position: for each feature of d_model in an
+# Bytes that a layer keeps for the backward pass, per position: for each feature of d_model in an
 # encoder layer, in a decoder layer, and of the memory in a decoder layer; for each feature of d_ff.
-# In float32 an encoder layer keeps 12 tensors: what enters its two parts, query, key, value and
-# output of the attention, and three for each norm. Under autocast the norms' stay in float32, and
-# what enters each product is kept as a copy in 16 bits: three copies for query, key and value.
+# In float32 an encoder layer keeps 12 tensors: the inputs of its two sublayers, query, key, value
+# and output of the attention, and three for each norm. Under autocast those of the norms stay in
+# float32, and the input of each product is kept as a copy in 16 bits: three copies for query, key
+# and value.
 KEPT = {"float32": (12 * 4, 18 * 4, 2 * 4, 4), "bfloat16": (40, 58, 8, 2)}
 LOGITS_HELD = 3  # float32 tables of logits that the loss and its backward pass hold at once
 
@@ -37,12 +38,12 @@ class Run:
 
     @property
     def words(self):
-        """Places of a batch, of either side."""
+        """Positions in a batch, on each side."""
         return self.batch * self.seq_len
 
 
 def activation_bytes(run, precision="float32"):
-    """Count the bytes that are in use when the backward pass begins, beyond those that a training
+    """Count the bytes that are in use when the backward pass begins, beyond those that training
     keeps all the time.
 
     Args:
@@ -114,7 +115,7 @@ def measured_roofline(sizes=(4, 16, 64, 256, 512), numbers=2**22):
     """Measure products of square matrices, and the speed of memory, on this machine.
 
     Returns:
-        bytes a second, and a list of (size, operations a byte, operations a second).
+        bytes a second, and a list of (size, operations per byte, operations a second).
     """
     vector = torch.ones(numbers)
     result = torch.empty_like(vector)

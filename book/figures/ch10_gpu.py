@@ -10,9 +10,9 @@ def roofline(points, bandwidth, marks):
     """Draw the most operations a second that memory and arithmetic allow, and what was measured.
 
     Args:
-        points: list of (size, operations a byte, operations a second) of square products.
+        points: list of (size, operations per byte, operations a second) of square products.
         bandwidth: bytes a second.
-        marks: dict from a label to a number of operations a byte.
+        marks: dict from a label to a number of operations per byte.
 
     Returns:
         the matplotlib figure.
@@ -31,7 +31,7 @@ def roofline(points, bandwidth, marks):
     ax.set(
         xscale="log",
         yscale="log",
-        xlabel="arithmetic intensity (operations a byte)",
+        xlabel="arithmetic intensity (operations per byte)",
         ylabel="billion operations a second",
     )
     return figure
@@ -88,8 +88,8 @@ def gradient_sizes(sizes, smallest, scale):
 
     Args:
         sizes: (numbers,) absolute values, none of them 0.
-        smallest: the smallest number that the narrow format holds.
-        scale: what the loss is multiplied with.
+        smallest: the smallest positive number of the narrow format.
+        scale: the factor by which the loss is multiplied.
 
     Returns:
         the matplotlib figure.

@@ -76,14 +76,14 @@ wrong(
 
 wrong(
     "there are as many queries as keys",
-    "Right where both lengths are equal. How many rows and columns has the table of scores?",
+    "Right where both lengths are equal. How many rows and columns does the table of scores have?",
     scores=lambda batch, heads, query_len, key_len: batch * heads * key_len * key_len,
 )
 
 
 wrong(
     "each query meets each query",
-    "Whom does a query meet? The number of keys has no part in your count.",
+    "The number of keys plays no part in your count. What does each query meet?",
     scores=lambda batch, heads, query_len, key_len: batch * heads * query_len * query_len,
 )
 
@@ -97,7 +97,7 @@ wrong(
 
 wrong(
     "heads share their scores",
-    "Right for one head. Has each head scores of its own?",
+    "Right for one head. Does each head have scores of its own?",
     scores=lambda batch, heads, query_len, key_len: batch * query_len * key_len,
 )
 
@@ -118,14 +118,14 @@ wrong(
 
 wrong(
     "the projections count, too",
-    "Your count has products with weights in it. Which products does the statement ask for?",
+    "Your count includes the projections. Which products does the statement ask for?",
     second=lambda head_dim: 2 * head_dim + 8 * head_dim * head_dim,
 )
 
 
 wrong(
     "training is meant",
-    "That is about what a training takes. Which pass is asked for here?",
+    "That is about what training takes. Which pass does the statement ask for?",
     then=lambda count: 3 * count,
 )
 

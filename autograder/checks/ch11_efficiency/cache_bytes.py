@@ -68,7 +68,7 @@ wrong(
 
 wrong(
     "queries are kept, too",
-    "You keep three things for each word. Which one of them does no later word ask for?",
+    "You keep three things for each word. Which of them does no later word need?",
     kept=3,
 )
 
@@ -131,21 +131,21 @@ wrong(
 
 wrong(
     "the new word is not in the cache",
-    "You count one word less than there are. Is a word's own key not kept?",
+    "You count one word too few. Is the key of the newest word kept, too?",
     words=lambda length: length - 1,
 )
 
 
 wrong(
     "memory is counted in bits",
-    "How many bits does a byte have? Your sum has them all.",
+    "Your count is in bits. How many of them make a byte?",
     size=lambda bytes_per_number: 8 * bytes_per_number,
 )
 
 
 wrong(
     "memory is counted in megabytes",
-    "The unit of the result is the byte. What do you divide by?",
+    "The result should be in bytes. What do you divide by?",
     then=lambda total: total / 1e6,
 )
 

@@ -37,7 +37,7 @@ def chunks(rng, *cuts, **given):
 
 
 def places_of(new, length, device):
-    """Return the place of each new word among all words so far."""
+    """Return the position of each new word among all words so far."""
     return torch.arange(length - new, length, device=device)[:, None]
 
 
@@ -104,7 +104,7 @@ hidden("arguments stay as they were", new_words(1, 4), probe=arguments_after)
 
 wrong(
     "causal begins at the first word of the cache",
-    """Right without a cache. With one, your first new word sees the first key alone. How many words
+    """Right without a cache. With one, your first new word sees only the first key. How many words
     came before it?""",
     places=lambda new, length, device: torch.arange(new, device=device)[:, None],
 )
@@ -127,14 +127,14 @@ wrong(
 
 wrong(
     "new words see the cache alone",
-    "Which of the keys that are new does a new word see? Its own, at least.",
+    "Which of the new keys does a new word see? At least its own.",
     seen=lambda places, keys, old: (keys < old) | ((old == 0) & (keys <= places)),
 )
 
 
 wrong(
     "a word does not see itself",
-    "How many keys does the first of all words see? Its own key is among them.",
+    "How many keys does the very first word see? Its own key is among them.",
     seen=lambda places, keys, old: keys < places.clamp(min=1),
 )
 
@@ -148,22 +148,21 @@ wrong(
 
 wrong(
     "new words see new words alone",
-    "Right without a cache. What is the cache for? Your new words see none of its keys.",
+    "Right without a cache. With one, your new words see none of its keys. What is it for?",
     seen=lambda places, keys, old: (keys <= places) & (keys >= old),
 )
 
 
 wrong(
     "the cache comes after the new words",
-    "In which order are the keys of your new cache? The oldest word comes first.",
+    "In which order are the keys in your new cache? The oldest word should come first.",
     joined=lambda old, new: torch.cat([new, old], dim=2),
 )
 
 
 wrong(
     "the cache holds what is new",
-    """Your output is right, and your cache has the new words alone. What will the next call want to
-    see?""",
+    "Your output is right, but your cache holds only the new words. What will the next call need?",
     kept=lambda key, value, new: (key[:, :, -new:], value[:, :, -new:]),
 )
 
@@ -171,7 +170,7 @@ wrong(
 @wrong(
     "the cache is what it was",
     """Your output is right, but the cache that you return has no new word in it. What will the next
-    call want to see?""",
+    call need?""",
     around=True,
 )
 def old_cache(right, query, key, value, cache):
@@ -233,7 +232,7 @@ def with_room(query, key, value, cache):
 @wrong(
     "nobody learns from what is in a cache",
     """The numbers are right. But the output depends on the keys and values of earlier words, and no
-    gradient finds its way to them.""",
+    gradient reaches them.""",
     around=True,
 )
 def detached(right, query, key, value, cache):
@@ -243,7 +242,7 @@ def detached(right, query, key, value, cache):
 
 wrong(
     "one word is new",
-    "How many rows has your output? It should have one for each new word.",
+    "How many rows does your output have? It should have one for each new word.",
     rows=lambda output, new: output[:, :, -1:],
 )
 
@@ -266,7 +265,7 @@ wrong(
 
 wrong(
     "the output is all that is asked for",
-    "What do you return beside the output? The next call needs something from this one.",
+    "What do you return besides the output? The next call needs something from this one.",
     then=lambda result: result[0],
 )
 

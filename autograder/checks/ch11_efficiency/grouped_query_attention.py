@@ -153,7 +153,7 @@ wrong(
 
 wrong(
     "the last heads come first",
-    "With which head of keys do your first heads of queries work? Count from the other end.",
+    "Which head of keys do your first heads of queries use? Count from the other end.",
     repeated=lambda tensor, times: each_repeated(tensor, times).flip(1),
 )
 
@@ -169,7 +169,7 @@ wrong(
 
 wrong(
     "any number of heads can be shared out",
-    "What should become of 5 heads of queries and 2 of keys? The docstring says so.",
+    "What should happen with 5 heads of queries and 2 of keys? The docstring says it.",
     refuse=lambda heads, kv_heads: None,
     repeated=lambda tensor, times: each_repeated(tensor, max(1, times)),
 )
@@ -221,8 +221,8 @@ wrong(
 
 wrong(
     "nan can be swept out at the end",
-    """Your output is clean, but the weights that made it were nan. What comes back through them in
-    the backward pass?""",
+    """Your output is clean, but the weights that made it were nan. What do they make of the
+    gradients in the backward pass?""",
     weights=lambda scores, mask: (
         scores if mask is None else scores.masked_fill(~mask, -math.inf)
     ).softmax(-1),
@@ -232,7 +232,7 @@ wrong(
 
 wrong(
     "True marks what is masked",
-    "You bar what is allowed and allow what is barred. What does True mean in this course?",
+    "You hide what is allowed, and allow what is hidden. What does True mean in this course?",
     mask=lambda mask, heads, kv_heads: ~mask,
 )
 
@@ -265,7 +265,7 @@ wrong(
 
 wrong(
     "scores are divided by the width",
-    "Your weights are too even. By what of the width are scores divided?",
+    "Your weights are too even. Which power of the width does the scale take?",
     scale=lambda head_dim: 1 / head_dim,
 )
 
@@ -279,7 +279,7 @@ wrong(
 
 wrong(
     "heads come out side by side",
-    "Which shape has your result? Its heads have an axis of their own.",
+    "Which shape does your result have? Its heads should have an axis of their own.",
     then=lambda output: output.transpose(1, 2).flatten(2),
 )
 

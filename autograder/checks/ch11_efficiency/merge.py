@@ -35,8 +35,8 @@ def sets(
     empty=((), ()),
     dtype=np.float64,
 ):
-    """Draw two sets of keys, as `merge` takes them, of which the second has the larger maximum in
-    some row: to return the first is no answer.
+    """Draw two sets of keys, as `merge` takes them. In some row the second set has the larger
+    maximum, so that it is no answer to return the first.
 
     Args:
         keys: how many the sets have.
@@ -59,7 +59,7 @@ def sets(
 
 @drawn
 def rows_far_apart(rng):
-    """Draw sets of which the one has the larger scores in some rows, and the other in the rest."""
+    """Draw two sets: one has the larger scores in some rows, and the other in the rest."""
     one, other = (sets(rng, 4, (3, 3), 2, (middle, -middle)) for middle in (700.0, -700.0))
     mixed = {}
     for name in ("left", "right"):
@@ -104,7 +104,7 @@ def merge_with(
     add=lambda shares, averages: sum(
         share[:, None] * average for share, average in zip(shares, averages, strict=True)
     ),
-    told=lambda maximum, total: maximum,
+    reported=lambda maximum, total: maximum,
 ):
     """Make a merge from its rules."""
 
@@ -117,7 +117,7 @@ def merge_with(
         ]
         average = add(divide(weights), (left[2], right[2]))
         total = sum_of(totals)
-        return told(maximum, total), total, average
+        return reported(maximum, total), total, average
 
     return merged
 
@@ -192,23 +192,23 @@ hidden("the arguments are the same afterwards", sets(4, (3, 3)), probe=arguments
 
 wrong(
     "totals are added as they are",
-    """Each total was measured from the maximum of its own set. From which one should both be
-    measured before they are added?""",
+    """Each total was measured from the maximum of its own set. From which maximum should both be
+    measured before you add them?""",
     rescaled=lambda total, maximum, start: total,
 )
 
 
 wrong(
     "averages are weighted by totals as they are",
-    """Your total is right. By what do you weight the averages: by what the sets' totals are when
-    both are measured from the same maximum?""",
+    """Your total is right. But what do you weight the averages by? Are both of those numbers
+    measured from the same maximum?""",
     weight=lambda rescaled, total: total,
 )
 
 
 wrong(
     "both sets count the same",
-    "You take the mean of two averages. Has a set of small scores as much weight as the other?",
+    "You take the mean of two averages. Does a set with small scores weigh as much as the other?",
     divide=lambda weights: [
         np.where(weights[0] == 0, 0, np.where(weights[1] == 0, 1, 0.5)).astype(weights[0].dtype),
         np.where(weights[1] == 0, 0, np.where(weights[0] == 0, 1, 0.5)).astype(weights[0].dtype),
@@ -225,7 +225,7 @@ wrong(
 
 wrong(
     "the set with the larger maximum takes it all",
-    "You keep one of the two averages. Have the keys of the other set no weight at all?",
+    "You keep one of the two averages. Do the keys of the other set have no weight at all?",
     divide=lambda weights: [
         (weights[0] >= weights[1]).astype(weights[0].dtype),
         (weights[0] < weights[1]).astype(weights[0].dtype),
@@ -235,7 +235,7 @@ wrong(
 
 wrong(
     "scores are measured from 0",
-    "What is the exponential of 1000? And what is left of that of -1000?",
+    "What is the exponential of 1000? And what is left of the exponential of -1000?",
     measured_from=np.zeros_like,
     rescaled=lambda total, maximum, start: total * np.exp(maximum),
 )
@@ -266,20 +266,20 @@ wrong(
 wrong(
     "without a key the maximum is 0",
     "A set without any key has the maximum -inf. Which one does your merged set have?",
-    told=lambda maximum, total: finite_start(maximum),
+    reported=lambda maximum, total: finite_start(maximum),
 )
 
 
 wrong(
-    "the maximum that is told is the logarithm of the sum",
-    "Your first result holds more than a maximum. Is the total not told apart from it?",
-    told=lambda maximum, total: maximum + np.log(np.where(total == 0, 1, total)),
+    "the maximum is the logarithm of the sum",
+    "Your first result holds more than a maximum. Which of the three is the total?",
+    reported=lambda maximum, total: maximum + np.log(np.where(total == 0, 1, total)),
 )
 
 
 wrong(
     "the newer maximum counts",
-    "Whose maximum is your first result? Right where the second set has the larger scores.",
+    "Right where the second set has the larger scores. Whose maximum is your first result?",
     largest=lambda one, other: np.where(np.isneginf(other), one, other),
 )
 
@@ -293,7 +293,7 @@ wrong(
 
 wrong(
     "the average is a sum",
-    "Your third result grows with the number of keys. By what is an average divided?",
+    "Your third result grows with the number of keys. What is an average divided by?",
     divide=lambda weights: weights,
 )
 
@@ -307,7 +307,7 @@ wrong(
 
 @wrong(
     "a new set counts once",
-    """Compare the parts that your two totals have in the new one. How many keys has the second set,
+    """Compare what each set contributes to your new total. How many keys does the second set have,
     and where does its total come in?""",
 )
 def second_total_unused(left, right):
@@ -322,7 +322,7 @@ def second_total_unused(left, right):
 
 @wrong(
     "a sum can be had from its logarithm",
-    """Logarithms of sums are safe, but how do you come back to the total? Look for the exponential
+    """Logarithms of sums are safe, but how do you get back to the total? Look for the exponential
     of a large number, and for the logarithm of 0.""",
 )
 def through_logarithms(left, right):
@@ -336,7 +336,7 @@ def through_logarithms(left, right):
 
 @wrong(
     "one empty row makes a set empty",
-    """You look at a whole set to see whether it has a key. May it have some for one query, and none
+    """You look at a whole set to see whether it has a key. Can it have some for one query, and none
     for another?""",
     around=True,
 )
@@ -349,7 +349,7 @@ def by_whole_sets(right, left, right_set):
 
 
 @wrong(
-    "the running description may be brought up to date where it is",
+    "the running description may be updated in place",
     """The numbers are right, but compare `left` before and after the call. Which line of yours
     writes into it?""",
     around=True,

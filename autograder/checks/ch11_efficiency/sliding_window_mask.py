@@ -1,4 +1,4 @@
-"""Which keys lie in a window that ends at the query."""
+"""Which keys are in a window that ends at the query."""
 
 import numpy as np
 import torch
@@ -88,7 +88,7 @@ wrong(
 
 
 wrong(
-    "the window lies around the position",
+    "the window is centred on the position",
     "You allow keys on both sides. May a position see what comes after it?",
     then=lambda mask: mask | mask.mT,
 )
@@ -96,7 +96,7 @@ wrong(
 
 wrong(
     "a position sees the next one, too",
-    "Your window begins one position too late. What does the first row allow?",
+    "Your window ends one position too late. What does the first row allow?",
     nearest=-1,
 )
 
@@ -109,7 +109,7 @@ wrong(
 
 
 wrong(
-    "what lies outside of the window is seen",
+    "what is outside the window is seen",
     "You allow the keys that are too far away. What does True mean?",
     then=lambda mask: ~mask,
 )
@@ -117,7 +117,7 @@ wrong(
 
 wrong(
     "words are seen block by block",
-    """Your windows do not move with the position: the first of each block sees itself alone. How
+    """Your windows do not move with the position: the first of each block sees only itself. How
     many does it see with a window that slides?""",
 )(
     lambda seq_len, window, device=None: (
@@ -140,7 +140,7 @@ checks.usual(
 
 wrong(
     "any window will do",
-    "What should become of a window below 1? The docstring says so.",
+    "What should happen with a window below 1? The docstring says it.",
     refused=lambda window: False,
 )
 
@@ -172,14 +172,14 @@ wrong(
 
 wrong(
     "ones and zeros are as good as True and False",
-    "Your band is right, and its type is not. Which dtype does a mask have in this course?",
+    "Your band is right, but its type is not. Which dtype does a mask have in this course?",
     then=torch.Tensor.float,
 )
 
 
 wrong(
     "masks live on the CPU",
-    "Where do the functions with which you make new tensors put them? Look at the last parameter.",
+    "On which device do your new tensors end up? Look at the last parameter.",
     device=lambda device: None,
 )
 

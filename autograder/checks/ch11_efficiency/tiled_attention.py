@@ -219,7 +219,7 @@ def in_blocks_of_queries(query, key, value, block_size, causal=False):
 @wrong(
     "blocks may be joined again",
     """Your scores come block by block, and then you put them side by side. How large is what you
-    get? What do you have to know of a block when it has gone by?""",
+    get? What do you still need from a block that is done?""",
 )
 def joined_scores(query, key, value, block_size, causal=False):
     refuse_small(block_size)
@@ -236,7 +236,7 @@ def joined_scores(query, key, value, block_size, causal=False):
 
 @wrong(
     "the maximum is looked for first",
-    """Your numbers are right, and you go through the keys more than once. Can the sums be mended
+    """Your numbers are right, but you go through the keys more than once. Can you correct the sums
     when a larger maximum comes?""",
 )
 def in_two_passes(query, key, value, block_size, causal=False):
@@ -264,8 +264,8 @@ def in_two_passes(query, key, value, block_size, causal=False):
 
 wrong(
     "scores are measured from 0",
-    """Right for small scores. What is the exponential of 1000, and what is left of that of -1000?
-    What does a softmax subtract?""",
+    """Right for small scores. What is the exponential of 1000, and what is left of the exponential
+    of -1000? What does a softmax subtract?""",
     begin=0.0,
     larger=lambda maximum, scores: torch.zeros_like(maximum),
 )
@@ -273,7 +273,7 @@ wrong(
 
 wrong(
     "the maximum begins at 0",
-    """Right where each query has a score above 0. What is your maximum if all scores lie far below
+    """Right where each query has a score above 0. What is your maximum if all scores are far below
     0? Which number is below all of them?""",
     begin=0.0,
 )
@@ -289,8 +289,8 @@ wrong(
 
 wrong(
     "all queries share one maximum",
-    """Your maximum is one number for all queries. What is left of the scores of a query that has
-    far smaller ones than another?""",
+    """Your maximum is one number for all queries. If one query has far smaller scores than another,
+    what is left of its exponentials?""",
     larger=lambda maximum, scores: torch.maximum(maximum, scores.max()),
 )
 
@@ -304,7 +304,7 @@ wrong(
 
 wrong(
     "the block size is a number of blocks",
-    "How many keys has one of your blocks? `block_size` says it.",
+    "How many keys does one of your blocks have? Compare that with `block_size`.",
     size=lambda key_len, block_size: -(-key_len // block_size),
 )
 
@@ -347,14 +347,14 @@ wrong(
 
 wrong(
     "causal can be left out",
-    "Right without `causal`. What has become of this argument?",
+    "Right without `causal`. Where do you use this argument?",
     barred=lambda scores, later: scores,
 )
 
 
 wrong(
     "a masked score is -10,000",
-    "What if the scores that are seen lie below the number that you put in for the others?",
+    "What if the scores that a query sees are below the number that you put in for the others?",
     barred=lambda scores, later: scores.masked_fill(later, -10_000.0),
 )
 
@@ -390,15 +390,15 @@ def by_whole_softmaxes(query, key, value, block_size, causal=False):
 
 wrong(
     "what has been added stays as it is",
-    """When a larger maximum comes, the old sums were measured from a smaller one. Do you bring them
-    to the new one?""",
+    """When a larger maximum comes, the old sums are still measured from the smaller one. What do
+    you do about that?""",
     shrink=lambda shrunk, total: total,
     shrink_values=lambda shrunk, summed: summed,
 )
 
 
 wrong(
-    "only the total has to be brought up to date",
+    "only the total has to be updated",
     """Your second result is right. The sum of the values was made with the same exponentials as the
     total: what happens to it when the maximum rises?""",
     shrink_values=lambda shrunk, summed: summed,
@@ -406,9 +406,9 @@ wrong(
 
 
 wrong(
-    "only the values have to be brought up to date",
-    """The sum of the values shrinks with the maximum in your code. And the total that it is divided
-    by?""",
+    "only the values have to be updated",
+    """In your code the sum of the values shrinks when the maximum rises. What about the total that
+    it is divided by?""",
     shrink=lambda shrunk, total: total,
 )
 
@@ -435,7 +435,7 @@ def mean_of_blocks(query, key, value, block_size, causal=False):
 
 wrong(
     "a sum is an average",
-    "Your output grows with the number of keys. By what is it divided at the end?",
+    "Your output grows with the number of keys. What is it divided by at the end?",
     average=lambda summed, total, count: summed,
 )
 
@@ -449,7 +449,7 @@ wrong(
 
 wrong(
     "scores are divided by the width",
-    "Your weights are too even. What of `d_k` are scores divided by?",
+    "Your weights are too even. Which power of `d_k` does the scale take?",
     scaled=lambda query: query / query.shape[-1],
 )
 
@@ -470,21 +470,21 @@ wrong(
 
 wrong(
     "the logarithm has the base 2",
-    "Your output is right. Which base has the logarithm that undoes `exp`?",
+    "Your output is right. What is the base of the logarithm that undoes `exp`?",
     logarithm=lambda maximum, total: (maximum + total.log()) / math.log(2),
 )
 
 
 wrong(
-    "the maximum is told",
-    "Your output is right. The second result is that of the whole sum, not of its largest part.",
+    "the maximum is asked for",
+    "Your output is right. The second result is about the whole sum, not its largest part.",
     logarithm=lambda maximum, total: maximum,
 )
 
 
 wrong(
     "any block size will do",
-    "What should become of a block size below 1? The docstring says so.",
+    "What should happen with a block size below 1? The docstring says it.",
     refuse=lambda block_size: None,
     size=lambda key_len, block_size: max(1, block_size),
 )
@@ -492,8 +492,8 @@ wrong(
 
 wrong(
     "gradients do not reach the scores",
-    """The numbers are right, but the weights have lost where they came from, and queries and keys
-    would never learn.""",
+    """The numbers are right, but your weights are cut off from the graph, so queries and keys would
+    never learn.""",
     weigh=torch.detach,
 )
 
@@ -513,8 +513,8 @@ checks.usual("in another order")
 
 wrong(
     "attention works in float32",
-    """The numbers are right to seven digits. Which dtype did the arguments have, and which has your
-    result?""",
+    """The numbers are right to seven digits. Which dtype did the arguments have, and which one does
+    your result have?""",
     then=each(torch.Tensor.float),
 )
 

@@ -29,7 +29,7 @@ def untiled(query, key, value):
 
 
 def tiled(query, key, value, block_size=BLOCK):
-    """Compute attention in tiles, and return the output alone."""
+    """Compute attention in tiles, and return only the output."""
     return tiled_attention(query, key, value, block_size)[0]
 
 
@@ -60,8 +60,8 @@ def memory_of(tensor):
 
 
 def counted(attend, query_len, key_len=None, head_dim=HEAD_DIM):
-    """Count what an attention would take, without computing it: on PyTorch's device "meta", tensors
-    have shapes and no numbers.
+    """Count what attention would take, without computing it: on PyTorch's device "meta", tensors
+    have shapes but no numbers.
 
     Returns:
         the shape of the largest tensor that it makes, and its floating-point operations.
@@ -85,7 +85,7 @@ def inputs(query_len, key_len=None, head_dim=HEAD_DIM, seed=0):
 
 
 def seconds(attend, *tensors, repeats=3):
-    """Time an attention by the clock of its own thread, which stops while other programs run;
+    """Time attention by the clock of its own thread, which stops while other programs run, and
     return the shortest time.
     """
     took = []

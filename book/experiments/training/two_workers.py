@@ -31,7 +31,7 @@ def a_batch():
 
 
 def gradient(model, src, tgt):
-    """Return the gradient of the mean loss a word, as one long vector."""
+    """Return the gradient of the mean loss per word, as one long vector."""
     loss = label_smoothed_loss(model(src, tgt[:, :-1]), tgt[:, 1:])
     return nn.utils.parameters_to_vector(torch.autograd.grad(loss, list(model.parameters())))
 

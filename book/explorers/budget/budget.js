@@ -86,7 +86,7 @@
         draw(axes, "text", { x: x(10 ** power), y: H - 42, "text-anchor": "middle" },
           (10 ** power).toLocaleString("en"));
       draw(axes, "text", { x: (LEFT + W) / 2, y: H - 8, "text-anchor": "middle" },
-        "operations a byte");
+        "operations per byte");
       for (let power = low + 1; power <= high; power += 2) {
         const at = y(10 ** power);
         draw(axes, "line", { x1: LEFT, x2: W - RIGHT, y1: at, y2: at, class: "explorer-grid" });
@@ -161,7 +161,7 @@
       roofline.show(found);
       const limit = found.byArithmetic > found.byMemory ? "arithmetic" : "memory";
       change(roofline.drawing, { "aria-label": `Roofline: this step does
-        ${digits(found.intensity)} operations a byte; ${limit} limits it.` });
+        ${digits(found.intensity)} operations per byte; ${limit} limits it.` });
       const step = `${inBytes(found.bytes)}, ${inTime(found.seconds)} a step`;
       const fits = found.fits ? `It fits: ${step}, ${digits(found.wordsPerSecond)} words a second.`
         : `It does not fit: it needs ${inBytes(found.bytes)}, and the device has

@@ -75,8 +75,8 @@
       rows, totals);
     const note = html("p", { class: "explorer-note" },
       "Filled squares are positions that are computed, hollow ones are read from the cache. Each " +
-      "row is one word. Reading the source and scoring the vocabulary are not counted: they take " +
-      "as much in either way.");
+      "row is one word. Reading the source and scoring the vocabulary are not counted, because they " +
+      "take the same work both ways.");
 
     const named = (word) => (isWord(word) ? italian(`“${word}”`) : "the end");
     const millions = (number) => shown(number / MILLION, 3);
@@ -129,7 +129,7 @@
       }
       check();
       const outcome = same ? "Both ways wrote the same words."
-        : "The two ways wrote different words, as rounding can have it where two are as likely.";
+        : "The two ways wrote different words, which rounding can cause where two are about as likely.";
       status.textContent = `${status.textContent} ${outcome}`.trim();
     }
 
