@@ -21,7 +21,7 @@ def everything_by_name(model):
 
 @two_faults(
     "parameter_count",
-    "whatever a model stores is a parameter",
+    "everything that a model stores is a parameter",
     "frozen parameters count like others",
 )
 def the_whole_state(model):
@@ -128,13 +128,13 @@ def mean_of_means_and_one(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
     return step_in_parts(model, optimizer, parts, smoothing, 1.0, real_words, means=True)
 
 
-@two_faults("average_gradients", "every worker counts the same", "of nothing the average is 0")
+@two_faults("average_gradients", "every worker counts the same", "an average over no words is 0")
 def plain_mean_of_some(gradients, words):
     some = gradients[words > 0]
     return some.mean(0) if len(some) else torch.zeros_like(gradients[0])
 
 
-@two_faults("average_gradients", "0 times anything is 0", "of nothing the average is 0")
+@two_faults("average_gradients", "0 times anything is 0", "an average over no words is 0")
 def weighted_sum_of_all(gradients, words):
     wide = torch.promote_types(gradients.dtype, torch.float32)
     shares = (words.to(wide) / words.sum().clamp(min=1)).to(gradients.dtype)

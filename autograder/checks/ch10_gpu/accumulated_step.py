@@ -239,7 +239,7 @@ wrong(
 
 wrong(
     "the gradients of the last step are gone by themselves",
-    """`backward()` adds to what `grad` already holds. Is there anything left from the step
+    """Each `backward()` adds to what `grad` already holds. Is there anything left from the step
     before?""",
     at_first=lambda optimizer: None,
 )
