@@ -185,7 +185,7 @@ shown, hidden, wrong, right = checks.words
 
 greedy = wrong(
     "one hypothesis is enough",
-    "You find what a greedy search finds. How many beginnings live after your first step?",
+    "You find what a greedy search finds. How many beginnings does your first step keep?",
     beam_size=1,
 )
 
@@ -230,8 +230,8 @@ stops_when_enough_ended = wrong(
 
 @wrong(
     "what has ended takes a place",
-    """After a step in which one ends, fewer live than there is room for. Through how many
-    extensions do you go?""",
+    """After a step in which one ends, fewer live than there is room for. How many extensions do
+    you go through?""",
     rule="share",
 )
 def best_extensions_alone(found, eos_id, beam_size, finished):
@@ -321,7 +321,7 @@ likeliest = wrong(
 
 always_six_tenths = wrong(
     "length_penalty is 0.6",
-    "Right for the default. What has become of the argument `length_penalty`?",
+    "Right for the default. Where do you use the argument `length_penalty`?",
     length_penalty=0.6,
 )
 
@@ -442,8 +442,8 @@ wrong(
 
 wrong(
     "the result is a list of tensors",
-    """The words are right, and each of them is still a tensor. Which method makes a Python number
-    of it?""",
+    """The words are right, and each of them is still a tensor. Which method turns it into a Python
+    number?""",
     then=lambda found: list(torch.LongTensor(found)),
 )
 

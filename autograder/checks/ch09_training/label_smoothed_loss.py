@@ -121,30 +121,30 @@ hidden("both arguments stay as they were", loss_case((2, 1)), probe=arguments_af
 
 wrong(
     "labels need no smoothing",
-    """Right with smoothing=0. What should a model lose that gives the target all of the
-    probability?""",
+    """This is right with smoothing=0. With more, what should it cost a model to give the target
+    all of the probability?""",
     smoothing=0.0,
 )
 
 
 wrong(
     "smoothing is always 0.1",
-    "Right with the default. What has become of the argument `smoothing`?",
+    "Right with the default. Where do you use the argument `smoothing`?",
     smoothing=0.1,
 )
 
 
 wrong(
     "the smoothing goes to the target",
-    """With little smoothing your loss hardly heeds the target. Which part of the probability stays
-    with it?""",
+    """With little smoothing your loss hardly depends on the target. Which part of the probability
+    stays with it?""",
     smoothing=lambda smoothing: 1 - smoothing,
 )
 
 
 wrong(
     "the smoothing goes to the other words",
-    "Over how many words do you spread the smoothing? Look whether the target is one of them.",
+    "Over how many words do you spread the smoothing? Is the target one of them?",
     spread=lambda hot, smoothing: smoothing * (1 - hot) / (hot.shape[-1] - 1),
 )
 
@@ -167,7 +167,8 @@ wrong(
 
 wrong(
     "what is spread is not counted",
-    "The part of the target is right. Who pays for the words over which the smoothing is spread?",
+    """The target's part is right. Where in your loss are the words over which the smoothing is
+    spread?""",
     spread=lambda hot, smoothing: 0,
 )
 
@@ -201,14 +202,15 @@ wrong(
 
 wrong(
     "the mean goes over all positions",
-    "Padding adds nothing to your sum, and is still counted. By how many positions do you divide?",
+    """Padding adds nothing to your sum, but you still count it. By how many positions do you
+    divide?""",
     mean=lambda losses, words: losses.mean(),
 )
 
 
 wrong(
     "padding is 0",
-    "Right as long as padding is 0. What has become of the argument that says which id it has?",
+    "Right as long as padding is 0. Where do you use the argument that says which id it has?",
     pad_id=0,
 )
 
@@ -314,7 +316,7 @@ wrong(
 wrong(
     "tensors lie in one piece",
     """What `teacher_forcing_pair` returns are views. Which function gives a tensor another shape
-    even if its numbers do not lie in one piece?""",
+    even if it is not contiguous in memory?""",
     logits=lambda logits: logits.view(1, -1, logits.shape[-1]),
     targets=lambda targets: targets.view(1, -1),
 )

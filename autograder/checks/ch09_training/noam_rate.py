@@ -136,7 +136,7 @@ wrong(
 
 wrong(
     "a minus binds before a power and a division",
-    """The shape of your curve is right, and a factor is wrong. In which order does Python work
+    """The shape of your curve is right, but a factor is wrong. In which order does Python work
     through a power and a division?""",
     factor=lambda d_model: d_model**-1 / 2,
 )
@@ -144,7 +144,7 @@ wrong(
 
 wrong(
     "the width plays no part",
-    "The shape of your curve is right, and its height is wrong. Which argument is not used?",
+    "The shape of your curve is right, but its height is wrong. Which argument is not used?",
     d_model=1,
 )
 
@@ -175,7 +175,7 @@ def up_to_1(step, d_model, warmup_steps):
 
 wrong(
     "a tensor is a number",
-    "The number is right, and its type is not. Which method makes a Python number of a tensor?",
+    "The number is right, but its type is not. Which method turns a tensor into a Python number?",
     then=torch.tensor,
 )
 

@@ -96,7 +96,7 @@ whole = wrong(
 
 wrong(
     "rows are positions",
-    "You cut off a sentence of the batch. Along which axis do the words of a sentence stand?",
+    "You cut off a sentence of the batch. Which axis holds the words of a sentence?",
     target_ids=torch.t,
     then=each(torch.t),
 )
@@ -104,7 +104,7 @@ wrong(
 
 @wrong(
     "what leaves in front comes back behind",
-    """In your second result the first word stands behind the last one. How many questions does a
+    """In your second result the first word comes after the last one. How many questions does a
     sentence of `seq_len` ids ask?""",
 )
 def rolled(target_ids):
@@ -120,7 +120,7 @@ wrong(
 
 wrong(
     "the word after the next one is asked for",
-    """Between what your decoder reads and what it should say a word is left out. How many columns
+    """You skip a word between what your decoder reads and what it should say. How many columns
     does each result lose?""",
     reads=slice(-2),
     says=slice(2, None),
@@ -129,8 +129,8 @@ wrong(
 
 @wrong(
     "the decoder must not read the end",
-    """In short sentences you replaced the end. The loss overlooks what follows it; the ids may stay
-    as they are.""",
+    """You replaced the end of the shorter sentences. The loss ignores what follows it, so the ids
+    may stay as they are.""",
     around=True,
 )
 def without_the_end(right, target_ids):
@@ -147,7 +147,7 @@ wrong(
 
 wrong(
     "ids have 64 bits",
-    "Right for ids of 64 bits. Which dtype did these come in?",
+    "This is right for 64-bit ids. Which dtype did these come in?",
     then=each(torch.Tensor.long),
 )
 

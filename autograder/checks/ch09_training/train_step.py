@@ -168,8 +168,8 @@ hidden("a model in float32", step_case((2, 3), dtype=torch.float32))
 
 wrong(
     "the gradients of the last step are gone by themselves",
-    """What `backward()` finds is added to what stands in `grad` already. Is there anything left
-    from the step before?""",
+    """What `backward()` finds is added to what `grad` already holds. Is there anything left from
+    the step before?""",
     clear=lambda optimizer: None,
 )
 
@@ -184,8 +184,8 @@ wrong(
 
 wrong(
     "each number is clipped by itself",
-    """You cut off single numbers, and the gradient points elsewhere afterwards. Of what is
-    `max_norm` the largest length?""",
+    """You clip each number by itself, so the gradient points elsewhere afterwards. Whose length
+    does `max_norm` limit?""",
     clip=nn.utils.clip_grad_value_,
 )
 
@@ -231,15 +231,15 @@ wrong(
 
 wrong(
     "max_norm is 1",
-    "Right for the default. What has become of the argument `max_norm`?",
+    "Right for the default. Where do you use the argument `max_norm`?",
     max_norm=1.0,
 )
 
 
 wrong(
     "the caller sets the mode",
-    """After an evaluation a model comes in eval mode. In which mode should it learn, with all of
-    its parts?""",
+    """After an evaluation a model is still in eval mode. In which mode should it learn, with all
+    of its parts?""",
     mode=lambda model: None,
 )
 
@@ -287,28 +287,28 @@ wrong(
 wrong(
     "a tensor is a number",
     """A loss that is kept as a tensor keeps everything alive that it was computed from. Which
-    method makes a Python number of it?""",
+    method turns it into a Python number?""",
     result=lambda loss, again: loss,
 )
 
 
 wrong(
     "labels need no smoothing",
-    "Right with smoothing=0. What has become of the argument `smoothing`?",
+    "Right with smoothing=0. Where do you use the argument `smoothing`?",
     smoothing=0.0,
 )
 
 
 wrong(
     "smoothing is always 0.1",
-    "Right with the default. What has become of the argument `smoothing`?",
+    "Right with the default. Where do you use the argument `smoothing`?",
     smoothing=0.1,
 )
 
 
 wrong(
     "padding counts as a target",
-    "Right where no sentence has padding. Which id should the loss overlook?",
+    "Right where no sentence has padding. Which id should the loss ignore?",
     loss=partial(label_smoothed_loss, pad_id=-1),
 )
 
@@ -356,7 +356,7 @@ wrong(
 
 wrong(
     "backward moves the weights",
-    """Your loss is right, and no weight has moved. Who moves them, and what do the gradients hold
+    """Your loss is right, but no weight has moved. Who moves them, and what do the gradients hold
     at that moment?""",
     update=lambda *_: None,
 )

@@ -193,7 +193,7 @@ wrong(
 
 wrong(
     "the mean size does as well",
-    "You average sizes without squaring them. What stands in the formula?",
+    "You average sizes without squaring them. What does the formula average?",
     divisor=lambda self, mean_size: mean_size + self.eps,
     mean_square=lambda self, x: x.abs().mean(dim=-1, keepdim=True),
 )
@@ -239,7 +239,7 @@ wrong(
 
 wrong(
     "eps is always 0.00001",
-    """With the usual eps you are right. Does the number that the caller asked for reach your
+    """You are right with the usual eps. Does the number that the caller asked for reach your
     formula?""",
     eps=1e-5,
 )
@@ -329,8 +329,8 @@ def with_a_buffer(self):
 
 wrong(
     "squares fit into any dtype",
-    """Right in float32. What is the largest number of float16, and what is the square of 300? See
-    in which precision the statement has the mean taken.""",
+    """Right in float32. What is the largest number of float16, and what is the square of 300? In
+    which precision should you take the mean, according to the statement?""",
     widened=lambda self, x: x,
 )
 
@@ -362,7 +362,7 @@ wrong(
 
 wrong(
     "the mean square does not depend on x",
-    """The values are right and the gradients are not. The divisor depends on x as well: is that
+    """The values are right, but the gradients are not. The divisor depends on x as well: is that
     path cut somewhere?""",
     mean_square=lambda self, x: Rules.mean_square(self, x.detach()),
 )

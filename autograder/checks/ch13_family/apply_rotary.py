@@ -201,7 +201,7 @@ wrong(
 
 wrong(
     "the turned pairs may be left in halves",
-    "The numbers are right but have moved: where should the two new numbers of a pair stand?",
+    "The numbers are right but have moved: where should the two new numbers of a pair go?",
     layout=in_halves,
 )
 
@@ -215,8 +215,8 @@ wrong(
 
 wrong(
     "rows stand at 0, 1, 2 and so on",
-    """Your angles come from the number of the row. Which argument says where a row really
-    stands?""",
+    """Your angles come from the number of the row. Which argument says at which position a row
+    really is?""",
     positions=lambda positions: torch.arange(len(positions)),
 )
 
@@ -241,7 +241,7 @@ def into_x(x, positions):
 
 wrong(
     "the sign of the sine does not matter",
-    """The angles are right, and the direction is not. Into which quarter of the plane does (1, 0)
+    """The angles are right, but the direction is not. Into which quarter of the plane does (1, 0)
     move first?""",
     turn=lambda first, second, cosines, sines: turned(first, second, cosines, -sines),
 )
@@ -294,7 +294,7 @@ wrong(
 
 wrong(
     "the exponent is i, and not 2i",
-    """The first pair is right, and the others turn too fast. What stands above the head_dim in the
+    """The first pair is right, and the others turn too fast. What is divided by head_dim in the
     exponent?""",
     rates=lambda head_dim, dtype, device: rates_of(head_dim, dtype, device) ** 0.5,
 )
@@ -334,15 +334,15 @@ wrong(
 wrong(
     "angles fit into the dtype of x",
     """Small positions are right, and large ones are not. Which whole numbers does bfloat16 have
-    beyond 256? See in which precision the statement has the angles computed.""",
+    beyond 256? In which precision should you compute the angles, according to the statement?""",
     wide=lambda dtype: dtype,
 )
 
 
 @wrong(
     "rotary positions are added",
-    """You add something to x, and its length changes. What should happen to a row, if nothing is
-    added to it?""",
+    """You add something to x, so its length changes. How can a position change a row without
+    adding anything to it?""",
 )
 def by_adding(x, positions):
     if x.shape[-1] % 2:
@@ -353,8 +353,8 @@ def by_adding(x, positions):
 
 @wrong(
     "positions belong to the axis in front of the rows",
-    """Without heads all is well. Along which axis of x do the positions run, once there are axes in
-    front?""",
+    """This is right without heads. Along which axis of x do the positions run, once there are axes
+    in front?""",
     rule="turn",
 )
 def along_the_axis_before(first, second, *angles):

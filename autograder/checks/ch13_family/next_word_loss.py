@@ -135,7 +135,7 @@ wrong(
 
 wrong(
     "padding is 0",
-    "Right as long as padding is 0. What has become of the argument that says which id it has?",
+    "Right as long as padding is 0. Where do you use the argument that says which id it has?",
     pad_id=0,
 )
 

@@ -128,8 +128,8 @@ wrong(
 
 wrong(
     "each row of pixels belongs to a patch",
-    """Your axes of blocks and of pixels within them have changed places. Take every second pixel,
-    and look whether they touch.""",
+    """You have swapped the axes of blocks and of the pixels within them. Look at the pixels of one
+    of your patches: do they touch?""",
 )(
     patchify_with(
         patches=lambda blocks: blocks.reshape(
@@ -176,7 +176,7 @@ def with_padding(images, patch_size):
 
 wrong(
     "patches lie on the feature axis",
-    "Your last two axes have changed places. What does each of them count?",
+    "You have swapped the last two axes. What does each of them count?",
     then=lambda patches: patches.mT,
 )
 

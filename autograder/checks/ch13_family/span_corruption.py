@@ -77,7 +77,7 @@ hidden(
 
 wrong(
     "sentinels count up",
-    """The first sentinel is right, and the second is not. Into which direction do they count?""",
+    "The first sentinel is right, and the second is not. In which direction do they count?",
     sentinel=lambda first, index: first + index,
 )
 
@@ -186,7 +186,7 @@ def as_long_as_before(token_ids, spans, first_sentinel, eos_id):
 
 @wrong(
     "spans that touch are one",
-    """You have joined two spans, because nothing stands between them. Each span of the argument has
+    """You have joined two spans, because no word comes between them. Each span of the argument has
     a sentinel of its own.""",
 )
 def with_spans_joined(token_ids, spans, first_sentinel, eos_id):
