@@ -12,6 +12,7 @@ from autograder.grading.run import hand_back, keep_graded
 from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.reporting.record import Outcome, outcomes_of
+from autograder.term.groups import read_groups
 from autograder.term.late import Late
 
 
@@ -68,15 +69,28 @@ def regrade_class(
                     outdated.append(task.learner)
                 changes += differences(task.learner, earlier, record)
                 if keep:
-                    keep_graded(outcome, task, places, scores())
+                    keep_graded(of_the_same_group(outcome, earlier), task, places, scores())
                     kept.append(task.learner)
             if keep:
-                late = Late.of(places.folder, lambda: scores().students)
-                kept += [each for each in late.charge(stem, places, scores()) if each not in kept]
+                groups = read_groups(places.folder)
+                late = Late.of(places.folder, lambda: scores().students | groups.learners)
+                groups.share(stem, places, scores(), lambda text: None)
+                late.charge(stem, places, scores())
         if keep:
             hand_back(stem, places, kept)
     changes.sort(key=lambda change: (change.learner, change.exercise))
     return len(paths), changes, failed, outdated
+
+
+def of_the_same_group(outcome, earlier):
+    """Return a graded notebook's text that says for which group it was handed in, as its earlier
+    record does.
+    """
+    if "group" not in earlier:
+        return outcome
+    notebook = json.loads(outcome)
+    notebook["metadata"]["autograder"]["group"] = earlier["group"]
+    return json.dumps(notebook, ensure_ascii=False, separators=(",", ":"))
 
 
 def tasks_of(stem, paths, limits, unsandboxed, before, failed):

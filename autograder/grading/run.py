@@ -26,6 +26,7 @@ from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places, only_writer
 from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
+from autograder.term.groups import read_groups
 from autograder.term.late import Late
 from autograder.whole_files import write_whole
 
@@ -88,7 +89,9 @@ def grade_class(
     found = find_submissions(place, stem, remark)
     tallies = {}
     with only_writer(places.folder):
-        late = Late.of(places.folder, lambda: known_learners(found, places))
+        groups = read_groups(places.folder)
+        found = groups.joined(found)
+        late = Late.of(places.folder, lambda: known_learners(found, places) | groups.learners)
         found = late.timed(found, remark)
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):
             group = list(group)
@@ -103,9 +106,14 @@ def grade_class(
                     unsandboxed,
                     show or (lambda *_: None),
                 )
-                charged = keep_times(group, late, places, scores())
+                if late.deadlines.first(each) is not None:
+                    for handed_in in group:
+                        scores().set_time(handed_in.learner, handed_in.timestamp)
+                shared = groups.share(each, places, scores(), remark)
+                charged = late.charge(each, places, scores())
             tallies[each].charged = len(charged)
-            tallies[each].report = hand_back(each, places, [*dict.fromkeys(learners + charged)])
+            more = dict.fromkeys([*learners, *shared, *charged])
+            tallies[each].report = hand_back(each, places, [*more])
     return tallies
 
 
@@ -115,18 +123,6 @@ def known_learners(found, places):
 
     with Scores(found[0].stem, places.gradebook) as scores:
         return {each.learner for each in found} | scores.students
-
-
-def keep_times(group, late, places, scores):
-    """Put into the gradebook when a chapter was handed in, and what being late costs.
-
-    Returns:
-        list of the learners whose score that changes, or what their page says of it.
-    """
-    if late.deadlines.first(group[0].stem) is not None:
-        for handed_in in group:
-            scores.set_time(handed_in.learner, handed_in.timestamp)
-    return late.charge(group[0].stem, places, scores)
 
 
 def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):

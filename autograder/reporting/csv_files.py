@@ -31,7 +31,8 @@ def scores_csv(results, exercises):
     """
     dated = any(result.late for result in results)
     times = ["due", "handed in", "late", "penalty"] if dated else []
-    rows = [["learner", *exercises, *times, "total", "points", "flags", "sandbox"]]
+    grouped = ["group"] if any(result.group for result in results) else []
+    rows = [["learner", *grouped, *exercises, *times, "total", "points", "flags", "sandbox"]]
     for result in results:
         earned = [number(result.scores.get(name, 0)) for name in exercises]
         late = result.late
@@ -39,6 +40,7 @@ def scores_csv(results, exercises):
         rows.append(
             [
                 result.learner,
+                *([result.group[0] if result.group else ""] if grouped else []),
                 *earned,
                 *told[: len(times)],
                 number(result.total),

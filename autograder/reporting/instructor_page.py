@@ -287,6 +287,7 @@ def rows_of(results, exercises, links, everywhere):
                 for score in [result.scores.get(name, 0)]
             ],
             "total": f"{result.total:g}",
+            "group": unmasked(result.group[0]) if result.group else "",
             "late": f"{result.late.by} late, −{result.penalty:g}" if result.penalty else "",
             "kinds": [(kind.replace(" ", "-"), SHORT[kind]) for kind in kinds],
         }

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from autograder.authoring.released import stubs
-from autograder.reporting.record import late_in
+from autograder.reporting.record import group_in, late_in
 from autograder.shared.wire import unmasked
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
@@ -33,6 +33,7 @@ def feedback_page(learner, stem, notebook):
         "max_score": sum(outcome["points"] for outcome in outcomes.values()),
         "late_penalty": penalty,
         "late": late,
+        "group": group_in(notebook["metadata"]["autograder"]),
     }
     cells = [as_returned(cell, stem, outcomes, notebook) for cell in notebook["cells"]]
     shown = {"metadata": notebook["metadata"], "cells": cells}

@@ -78,6 +78,12 @@ def late_in(record):
     )
 
 
+def group_in(record):
+    """Return the name of the group for which something was handed in, and who did so; or None."""
+    told = record.get("group")
+    return (told["name"], told["handed_in_by"]) if told else None
+
+
 def moment(text):
     """Return an ISO time as people read it, to the minute."""
     return f"{text[:16].replace('T', ' ')} UTC"

@@ -19,7 +19,7 @@ from autograder.reporting.flags import flags_of_notebook, flags_of_record
 from autograder.reporting.instructor_page import report_page
 from autograder.reporting.likeness import flags_of_class, flags_of_reference, prints_of
 from autograder.reporting.reader import Flag
-from autograder.reporting.record import Late, late_in, outcomes_of
+from autograder.reporting.record import Late, group_in, late_in, outcomes_of
 from autograder.whole_files import write_whole
 
 
@@ -41,6 +41,7 @@ class Result:
         flags: remarks for human eyes.
         known_as: see `autograder.grading.handed_in.submission.Submission`.
         late: see `autograder.reporting.record.late_in`.
+        group: the name of the group that handed this in, and who did so for it; or None.
     """
 
     learner: str
@@ -58,6 +59,12 @@ class Result:
     flags: list[Flag] = field(default_factory=list)
     known_as: str = ""
     late: Late | None = None
+    group: tuple[str, str] | None = None
+
+    @property
+    def is_copy(self):
+        """Whether another member of the group has handed this in."""
+        return self.group is not None and self.group[1] != self.learner
 
     def number_on(self, platform):
         """Return a learning platform's own number for the learner, or "" where it is not known."""
@@ -108,6 +115,7 @@ def result_of(learner, notebook, reading):
         flags=[*flags_of_record(record), *reading.flags],
         known_as=str(record.get("known_as", "")),
         late=late_in(record),
+        group=group_in(record),
     )
 
 
@@ -175,11 +183,12 @@ def results_of(stem, graded, pages_without_code=None):
             except NotRead as error:
                 reading = Reading(flags=(Flag("beyond", str(error)),))
             results.append(result_of(learner, notebook, reading))
+    handed_in = [each for each in results if not each.is_copy]  # a group is like itself
     more = flags_of_class(
         stem,
-        prints={each.learner: each.prints for each in results},
-        files={each.learner: each.file for each in results},
-        seconds={each.learner: each.seconds for each in results if not each.unread},
+        prints={each.learner: each.prints for each in handed_in},
+        files={each.learner: each.file for each in handed_in},
+        seconds={each.learner: each.seconds for each in handed_in if not each.unread},
     )
     for each in results:
         each.flags += more.get(each.learner, [])
