@@ -1,5 +1,5 @@
-"""The course's commands: `python -m autograder release | work | grade-work | export | grade | new |
-check | proportions | page | bench | demo`.
+"""The course's commands: `python -m autograder release | work | grade-work | export | grade |
+explain | new | check | proportions | page | bench | demo`.
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main(arguments=None):
     )
     add_export(commands)
     add_grade(commands)
+    add_explain(commands)
     add_authoring(commands)
     commands.add_parser("page", help="one page of the book, built alone").add_argument(
         "page", help="ch07, ch07_layers or glossary"
@@ -162,6 +163,15 @@ def add_grade(commands):
     )
 
 
+def add_explain(commands):
+    """Add the options of `explain`."""
+    explain = commands.add_parser("explain", help="where each of a learner's points comes from")
+    explain.add_argument("learner", help="as the folder or the table of scores has the name")
+    explain.add_argument("--chapter", help="one; all that were graded, if none is named")
+    explain.add_argument("--into", help="the class's folder, as for `grade`")
+    explain.add_argument("--gradebook", help="its gradebook, as for `grade`")
+
+
 def run(options):
     """Run the command that was asked for; return its exit status, or None.
 
@@ -190,6 +200,10 @@ def run(options):
             from autograder.grading.command import grade_or_regrade
 
             return grade_or_regrade(options)
+        case "explain":
+            from autograder.tools.explain import explain
+
+            explain(options)
         case "new":
             from autograder.tools.new_exercise import new_exercise
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.__main__ import main
 from autograder.course import ROOT, CourseError
 from autograder.grading import run
 from autograder.grading.gradebook import Scores
@@ -243,3 +244,46 @@ def test_nbgrader_takes_off_the_same_and_no_more(graded, tmp_path):
         late.charge(STEM, places, scores)
     assert penalties() == expected
     assert graded_by_nbgrader() == expected
+
+
+def test_every_number_of_the_table_is_explained(graded, again, capsys):
+    again(DEADLINES, {"a_day": 0.1})
+    with Gradebook(graded[1].gradebook) as gradebook:
+        sheet = gradebook.find_submission_notebook(STEM, STEM, "bob")
+        by_hand = next(each for each in sheet.grades if each.cell.name == "check_one_hot")
+        by_hand.manual_score = 0.0
+        gradebook.db.commit()
+    again(DEADLINES, {"a_day": 0.1})
+    where = ["--into", str(graded[0]), "--gradebook", graded[1].gradebook]
+    assert main(["explain", "bob", *where]) == 0
+    told = capsys.readouterr().out
+    with Gradebook(graded[1].gradebook) as gradebook:
+        submission = gradebook.find_submission(STEM, "bob")
+        final = submission.score - submission.late_submission_penalty
+    first = told.splitlines()[0]
+    assert float(first.split()[1]) == pytest.approx(final, abs=0.01)
+    assert "written by hand" in told and "1 day 11 hours late" in told and "80% stays" in told
+    assert main(["explain", "bobb", *where]) == 2
+    assert "did you mean bob?" in capsys.readouterr().err
+    with Gradebook(graded[1].gradebook) as gradebook:
+        sheet = gradebook.find_submission_notebook(STEM, STEM, "bob")
+        for each in sheet.grades:
+            each.manual_score = None
+        gradebook.db.commit()
+
+
+def test_lost_points_are_explained_case_by_case(graded, again, capsys, tmp_path):
+    folder = tmp_path
+    hand_in(folder, "eve", STEM, solved_notebook(STEM, {"one_hot": None}))
+    places = Places(folder, f"sqlite:///{folder / 'gradebook.db'}")
+    run.grade_class(folder / "submitted", STEM, places, workers=1)
+    assert main(["explain", "eve", "--into", str(folder), "--chapter", STEM]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.endswith(" one_hot"))
+    lost = []
+    for line in lines[begin + 1 :]:
+        if not line.strip().startswith("−"):
+            break
+        lost.append(float(line.split()[0].replace("−", "-")))
+    points = float(lines[begin].split()[2])
+    assert -sum(lost) == pytest.approx(points, rel=0.05)

@@ -1,0 +1,105 @@
+"""`python -m autograder explain LEARNER`: where each of a learner's points comes from."""
+
+import difflib
+
+from autograder.course import CourseError, chapters, require_chapter
+from autograder.grading.command import places_from
+from autograder.reporting.record import group_in, late_in, outcomes_of, read_graded
+from autograder.shared.wire import printable
+
+
+def explain(options):
+    """Print of each graded chapter what a learner has earned, and why not more.
+
+    Raises:
+        CourseError: if nothing of theirs has been graded.
+    """
+    places = places_from(options)
+    stems = [require_chapter(options.chapter)] if options.chapter else chapters()
+    folder = places.folder / "autograded"
+    graded = {
+        stem: notebook
+        for stem in stems
+        if places.graded(options.learner, stem).exists()
+        for learner, notebook in read_graded(stem, folder)
+        if learner == options.learner
+    }
+    if not graded:
+        known = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        close = difflib.get_close_matches(options.learner, known, n=1)
+        raise CourseError(
+            printable(
+                f"nothing of “{options.learner}” has been graded in {places.folder}"
+                + (f"; did you mean {close[0]}?" if close else "")
+            )
+        )
+    for stem, notebook in graded.items():
+        record = notebook["metadata"]["autograder"]
+        lines = lines_of(stem, record, by_hand(options.learner, stem, places))
+        print(*map(printable, lines), sep="\n")
+
+
+def lines_of(stem, record, manual):
+    """Return the lines about one chapter.
+
+    Args:
+        manual: exercise -> the score that a person wrote into the gradebook instead.
+    """
+    lines, total, most = [], 0.0, 0.0
+    if record.get("problem"):
+        lines.append(f"  nothing could be graded: {record['problem']}")
+    for name, outcome in outcomes_of(record).items():
+        score = manual.get(name, outcome.score)
+        total, most = total + score, most + outcome.points
+        lines.append(f"  {score:>6g} of {outcome.points:<4g} {name}")
+        if name in manual:
+            lines.append(f"{'':17}written by hand; the grader gave {outcome.score:g}")
+        failed = [case for case in outcome.cases if not case["passed"]]
+        weights = {half: 0 for half in (False, True)}
+        for case in outcome.cases:
+            weights[case["hidden"]] += case["weight"]
+        for case in failed:
+            share = outcome.points / 2 * case["weight"] / weights[case["hidden"]]
+            lost = share * (1 - case.get("earned", 0.0))
+            where = "hidden: " if case["hidden"] else ""
+            lines.append(f"{'':17}−{lost:.2g}  {where}{case['title']}")
+    late, group = late_in(record), group_in(record)
+    if late and late.by:
+        penalty = total * (1 - late.kept)
+        total -= penalty
+        lines.append(
+            f"  {-penalty:>6.3g}         {late.by} late: due {late.due}, handed in"
+            f" {late.handed_in}; {late.kept:.0%} stays"
+        )
+    elif late:
+        when = f"handed in {late.handed_in}" if late.handed_in else "nobody knows when"
+        lines.append(f"{'':17}due {late.due}, {when}: nothing is taken off")
+    if group:
+        lines.append(f"{'':17}for the group “{group[0]}”, handed in by {group[1]}")
+    lines.append(
+        f"{'':17}graded {record.get('graded', '')[:16].replace('T', ' ')}, seed"
+        f" {record.get('seed', '')[:8]}, file {record.get('notebook', '')[:8]}"
+    )
+    return [f"{stem}: {round(total, 2):g} of {most:g}", *lines]
+
+
+def by_hand(learner, stem, places):
+    """Return the scores that a person wrote into the gradebook, by exercise."""
+    from nbgrader.api import MissingEntry
+
+    from autograder.grading.gradebook import Scores
+
+    with Scores(stem, places.gradebook) as scores:
+        try:
+            sheet = scores.gradebook.find_submission_notebook(stem, stem, learner)
+        except MissingEntry:
+            return {}
+        found = {}
+        for grade in sheet.grades:
+            exercise = grade.cell.name.split("_", 1)[1]
+            found.setdefault(exercise, []).append(grade)
+        return {
+            exercise: sum(grade.score for grade in grades)
+            for exercise, grades in found.items()
+            if any(grade.manual_score is not None for grade in grades)
+        }
