@@ -11,6 +11,9 @@ PYTEST := $(BIN)/python -m pytest -n 5 --dist loadgroup --no-loadscope-reorder
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
+# In JupyterLab: its news, and what nbgrader shows to those who make assignments.
+UNWANTED := @jupyterlab/apputils-extension:announcements @jupyter/nbgrader
+
 .NOTPARALLEL:    # system packages come before the environment, and the environment before its use
 
 .venv/.ready: requirements.txt pyproject.toml
@@ -18,7 +21,7 @@ help:            ## this list
 	$(PYTHON) -m venv .venv
 	$(BIN)/python .ci/install requirements.txt
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
-	$(BIN)/jupyter labextension disable --level=sys_prefix "@jupyterlab/apputils-extension:announcements" 2> /dev/null
+	for each in $(UNWANTED); do $(BIN)/jupyter labextension disable --level=sys_prefix $$each 2> /dev/null; done
 	touch $@
 
 .venv/.ready-tests: .venv/.ready requirements-tests.txt

@@ -104,3 +104,4 @@ def test_a_learner_runs_completes_and_checks_the_first_exercise(lab, page):
     expect(outputs).to_have_count(1)
     assert page.requests_abroad == []
     assert page.get_by_text("Jupyter news").count() == 0  # `make setup` answers that question
+    assert page.get_by_text(re.compile("nbgrader|Formgrader|Create Assignment", re.I)).count() == 0
