@@ -215,8 +215,8 @@ hidden("the ids stay as they were", model_case((4, 2)), probe=arguments_after)
 
 wrong(
     "layers know the order of words by themselves",
-    """A bidirectional model of yours gives shuffled words shuffled scores. What tells the first
-    word from the last?""",
+    """Shuffle the words, and your bidirectional model only shuffles its scores. What tells the
+    first word from the last?""",
     positions=lambda self, seq_len: 0,
 )
 
@@ -258,7 +258,7 @@ wrong(
 
 wrong(
     "a GPT sees the whole sentence",
-    "Change a word of yours, and results before it move. What may a position of a GPT see?",
+    "Change a word, and your results before it move. What may a position of a GPT see?",
     mask=lambda self, token_ids, pad_id: padding_mask(token_ids, pad_id),
 )
 
@@ -272,7 +272,7 @@ wrong(
 
 wrong(
     "causal means bidirectional",
-    "Your two kinds have changed places. Which of them looks back only?",
+    "You have swapped the two kinds of model. Which of them looks back only?",
     mask=lambda self, token_ids, pad_id: (padding_mask if self.causal else decoder_mask)(
         token_ids, pad_id
     ),
@@ -281,15 +281,16 @@ wrong(
 
 wrong(
     "padding is seen by nobody if nobody asks for it",
-    """Right without padding. In your bidirectional encoder words attend to padding: which mask do
-    your layers get?""",
+    """Your result is right without padding, but in your bidirectional encoder words attend to it:
+    which mask do your layers get?""",
     mask=lambda self, token_ids, pad_id: causal_mask(token_ids.shape[1]) if self.causal else None,
 )
 
 
 wrong(
     "padding is 0",
-    "Right as long as padding is 0. Where do you use the argument that says which id it has?",
+    """Your result is right as long as padding is 0. Where do you use the argument that gives its
+    id?""",
     pad_id=0,
 )
 
@@ -388,7 +389,8 @@ def side_by_side(self, x, mask):
 
 wrong(
     "layers drop enough",
-    "Right in eval mode. In train mode, what becomes of the sum of words and positions?",
+    """Your result is right in eval mode. In train mode, what should happen to the sum of words and
+    positions?""",
     summed=lambda self, words, positions: words + positions,
 )
 
@@ -402,7 +404,7 @@ wrong(
 
 @wrong(
     "dropout is there once",
-    "Right in eval mode. Does your `dropout` reach the layers?",
+    "Your result is right in eval mode. Does your `dropout` reach the layers?",
     rule="made",
 )
 def layers_without_dropout(self):
@@ -422,15 +424,15 @@ def always_dropping(self, words, positions):
 
 wrong(
     "there are always enough positions",
-    """More words than `max_len` end in an error, but not in the one that the docstring names: who
-    raises it?""",
+    """More words than `max_len` raise an error, but not the one that the docstring names. Which
+    line raises it?""",
     checked=lambda self, seq_len: None,
 )
 
 
 @wrong(
     "a long text is cut to fit",
-    "Part of the text is lost without a word. What does the docstring say under Raises?",
+    "Part of the text is dropped silently. What does the docstring say under Raises?",
     rule="forward",
 )
 def cutting(self, token_ids, pad_id=0):

@@ -285,7 +285,7 @@ wrong(
 
 wrong(
     "the weight is there to be had",
-    "Your result does not depend on the weight. Where does it stand in the formula?",
+    "Your result does not depend on the weight. Where is it in the formula?",
     scaled=lambda self, normalised: normalised,
 )
 
@@ -310,7 +310,7 @@ def weighted_first(self, x):
 
 wrong(
     "the weight starts at zero",
-    "A new norm of yours gives zeros for any x. Which weight leaves numbers as they are?",
+    "Your norm, when new, gives zeros for any x. Which weight leaves numbers as they are?",
     made=lambda self: self.weight.data.zero_(),
 )
 
@@ -329,8 +329,8 @@ def with_a_buffer(self):
 
 wrong(
     "squares fit into any dtype",
-    """Right in float32. What is the largest number of float16, and what is the square of 300? In
-    which precision should you take the mean, according to the statement?""",
+    """Your result is right in float32. What is the largest number of float16, and what is the
+    square of 300? See in which precision the statement has the mean taken.""",
     widened=lambda self, x: x,
 )
 

@@ -186,14 +186,14 @@ wrong(
 
 wrong(
     "a gate alone is a network",
-    "Changing w_up does not change your result. Where does it stand in the formula?",
+    "Changing w_up does not change your result. Where is it in the formula?",
     joined=lambda self, gate, up: gate,
 )
 
 
 wrong(
     "there is no gate",
-    "Changing w_gate does not change your result. Where does it stand in the formula?",
+    "Changing w_gate does not change your result. Where is it in the formula?",
     joined=lambda self, gate, up: functional.silu(up),
 )
 

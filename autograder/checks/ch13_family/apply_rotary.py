@@ -294,7 +294,7 @@ wrong(
 
 wrong(
     "the exponent is i, and not 2i",
-    """The first pair is right, and the others turn too fast. What is divided by head_dim in the
+    """The first pair is right, but the others turn too fast. What is divided by head_dim in the
     exponent?""",
     rates=lambda head_dim, dtype, device: rates_of(head_dim, dtype, device) ** 0.5,
 )

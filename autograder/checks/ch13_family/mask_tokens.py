@@ -192,8 +192,8 @@ wrong(
 
 wrong(
     "the labels are what the model reads",
-    """Your labels hold the mask. What is the model to guess: what stands there now, or what stood
-    there?""",
+    """Your labels hold the mask. What is the model to guess: what is there now, or what was there
+    before?""",
     label=lambda token_ids, inputs: inputs,
 )
 
@@ -221,7 +221,8 @@ wrong(
 
 wrong(
     "every chosen word becomes the mask",
-    "Right for eight of ten chosen words. What becomes of the others, and which argument says so?",
+    """Your result is right for eight of ten chosen words. What happens to the others, and which
+    argument says so?""",
     masked=lambda change: torch.ones_like(change, dtype=torch.bool),
 )
 
@@ -264,14 +265,15 @@ wrong(
 
 wrong(
     "a draw that equals the probability chooses",
-    "Right but for a draw that is exactly the probability: is it below it?",
+    "Your result is right unless a draw is exactly the probability: is it below it?",
     chosen=lambda choose, probability: choose <= probability,
 )
 
 
 wrong(
     "the probability is always 0.15",
-    "Right as long as nobody names a probability. Does the argument reach your comparison?",
+    """Your result is right as long as the caller names no probability. Does the argument reach
+    your comparison?""",
     chosen=lambda choose, probability: choose < 0.15,
 )
 

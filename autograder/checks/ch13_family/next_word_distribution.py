@@ -412,7 +412,7 @@ wrong(
 
 wrong(
     "temperature 0 shares among equals",
-    "With temperature 0 several words of yours share the probability. Which one comes first?",
+    "At temperature 0, several of your words share the probability. Which one comes first?",
     coldest=lambda logits: renormalised((logits == logits.amax(-1, keepdim=True)).to(logits.dtype)),
 )
 

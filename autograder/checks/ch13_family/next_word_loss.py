@@ -135,14 +135,16 @@ wrong(
 
 wrong(
     "padding is 0",
-    "Right as long as padding is 0. Where do you use the argument that says which id it has?",
+    """Your result is right as long as padding is 0. Where do you use the argument that gives its
+    id?""",
     pad_id=0,
 )
 
 
 wrong(
     "each sentence counts the same",
-    "Right for sentences of one length. Do you take the mean over words, or over sentences?",
+    """Your result is right if all sentences have the same length. Do you take the mean over words,
+    or over sentences?""",
     mean=lambda losses, words: (losses.sum(-1) / words.sum(-1).clamp(min=1)).mean(),
 )
 
@@ -170,8 +172,8 @@ wrong(
 
 @wrong(
     "where nothing is to be predicted, 0 is a number",
-    """The value is right where there is nothing to predict. But whoever calls `backward` on it gets
-    an error: where does your 0 come from?""",
+    """The value is right where there is nothing to predict. But calling `backward` on it raises an
+    error: where does your 0 come from?""",
 )
 def with_a_zero_of_its_own(logits, token_ids, pad_id=0):
     if not (token_ids[:, 1:] != pad_id).any():
@@ -232,7 +234,8 @@ wrong(
 
 wrong(
     "softmax first, then the logarithm",
-    "Right for small logits. What is the logarithm of a probability that has become 0?",
+    """Your result is right for small logits. What is the logarithm of a probability that has
+    become 0?""",
     log_probs=lambda logits: logits.softmax(-1).log(),
 )
 
@@ -246,7 +249,7 @@ wrong(
 
 wrong(
     "the loss is a perplexity",
-    "Yours is the exponential of the right number.",
+    "Your result is the exponential of the right number.",
     then=torch.exp,
 )
 

@@ -85,8 +85,9 @@ hidden("the result lies where the images lie", images(2, 3, 2, 2, 2), probe=devi
 
 @wrong(
     "a reshape keeps neighbours together",
-    """The shape is right, and a row of your result is a strip of the image. Four numbers that
-    follow each other in memory lie beside each other in a row of pixels: do they fill a square?""",
+    """The shape is right, but a row of your result is a strip of the image. Four numbers that
+    follow each other in memory lie beside each other in a row of pixels: do they fill a
+    square?""",
 )
 def by_a_plain_view(images, patch_size):
     batch, _, height, width = images.shape
@@ -112,24 +113,24 @@ wrong(
 
 wrong(
     "the channels of a pixel belong together",
-    """Right for one channel. In which order do channel, row and column come in the features of a
-    patch?""",
+    """Your result is right for one channel. In which order do channel, row and column come in the
+    features of a patch?""",
     patches=lambda blocks: blocks.permute(0, 2, 4, 3, 5, 1),
 )
 
 
 wrong(
     "each channel has patches of its own",
-    """Right for one channel. Yours has the channels one after the other along the wrong axis: does
-    a patch hold all channels, or one?""",
+    """Your result is right for one channel. With more, you put the channels one after another
+    along the wrong axis: does a patch hold all channels, or one?""",
     patches=lambda blocks: blocks.permute(0, 1, 2, 4, 3, 5),
 )
 
 
 wrong(
     "each row of pixels belongs to a patch",
-    """You have swapped the axes of blocks and of the pixels within them. Look at the pixels of one
-    of your patches: do they touch?""",
+    """You have swapped the axes of the blocks and of the pixels within them. Your patch takes
+    pixels at a distance: do they touch?""",
 )(
     patchify_with(
         patches=lambda blocks: blocks.reshape(
@@ -141,8 +142,8 @@ wrong(
 
 wrong(
     "height and width are the same",
-    """Right for square images. Which of your numbers of patches belongs to the height, and which to
-    the width?""",
+    """Your result is right for square images. Which of your numbers of patches belongs to the
+    height, and which to the width?""",
 )(
     lambda images, patch_size: patchify_with()(
         images.reshape(*images.shape[:2], images.shape[3], images.shape[2]), patch_size
@@ -159,7 +160,7 @@ wrong(
 
 wrong(
     "what does not fill a patch is dropped",
-    "Part of the image is lost without a word. What does the docstring say under Raises?",
+    "Part of the image is dropped silently. What does the docstring say under Raises?",
     refused=lambda height, width, size: False,
 )
 
@@ -193,7 +194,7 @@ def with_axes_of_their_own(images, patch_size):
 
 wrong(
     "all images make one sentence",
-    "Each image is a sentence of its own. What has become of the first axis?",
+    "Each image is a sentence of its own. Where is your first axis?",
     then=lambda patches: patches.flatten(0, 1),
 )
 

@@ -77,22 +77,21 @@ hidden(
 
 wrong(
     "sentinels count up",
-    "The first sentinel is right, and the second is not. In which direction do they count?",
+    "The first sentinel is right, but the second is not. In which direction do they count?",
     sentinel=lambda first, index: first + index,
 )
 
 
 wrong(
     "one sentinel stands for every span",
-    """Two spans of yours have the same sentinel. How is the model to tell which words belong
-    where?""",
+    "Two of your spans have the same sentinel. How can the model tell which words belong where?",
     sentinel=lambda first, index: first,
 )
 
 
 wrong(
     "the sentinels count from 1",
-    "Which sentinel stands for the first span? Yours is one further.",
+    "Which sentinel stands for the first span? Yours is one too far.",
     sentinel=lambda first, index: first - index - 1,
 )
 
@@ -166,7 +165,7 @@ wrong(
 
 @wrong(
     "each word that is cut out has a sentinel",
-    """Right for spans of one word. How many sentinels stand for a span of three?""",
+    "Your result is right for spans of one word. How many sentinels stand for a span of three?",
 )
 def word_by_word(token_ids, spans, first_sentinel, eos_id):
     single = [(place, place + 1) for start, end in spans for place in range(start, end)]
@@ -186,8 +185,8 @@ def as_long_as_before(token_ids, spans, first_sentinel, eos_id):
 
 @wrong(
     "spans that touch are one",
-    """You have joined two spans, because no word comes between them. Each span of the argument has
-    a sentinel of its own.""",
+    """You have joined two spans, because nothing is between them. Each span of the argument has a
+    sentinel of its own.""",
 )
 def with_spans_joined(token_ids, spans, first_sentinel, eos_id):
     joined = []
@@ -223,7 +222,7 @@ def without_the_rest(token_ids, spans, first_sentinel, eos_id):
 
 @wrong(
     "the caller's list is free to be cut",
-    """The result is right, but compare `token_ids` before and after the call. Which line of yours
+    """The result is right, but compare `token_ids` before and after the call. Which of your lines
     writes into it?""",
 )
 def in_place(token_ids, spans, first_sentinel, eos_id):
