@@ -41,18 +41,18 @@ from solutions.ch07_layers import EncoderLayer, LayerNorm
 # ## 1. Guess the hidden words
 #
 # BERT learns by filling gaps. Some words of each sentence are **chosen**, and the model has to say
-# what stood there. If every chosen word became `<mask>`, the model would learn only about places
-# that hold `<mask>`, and no text that anybody reads has any. So of the chosen words eight of ten
+# which words they were. If every chosen word became `<mask>`, the model would learn only about
+# places that hold `<mask>`, and no text that anybody reads has any. So of ten chosen words, eight
 # become `<mask>`, one becomes another word, and one stays as it is. The model cannot know which of
-# the words that look right are being asked for, and has to understand all of them.
+# the words that look right are being asked for, so it has to understand all of them.
 #
 # All chance comes in as arguments, three draws for each place:
 #
 # - A place is chosen where `choose < probability`, unless its id is one of `special_ids`.
 # - A chosen place gets `mask_id` where `change < 0.8`, otherwise its id from `replacement` where
 #   `change < 0.9`, and otherwise keeps its own.
-# - The labels are the original ids at all chosen places, and -100 everywhere else. PyTorch's losses
-#   leave -100 out.
+# - The labels are the original ids at all chosen places, and -100 everywhere else, which PyTorch's
+#   losses ignore.
 #
 # For example, with probability 0.15, no special ids and the mask 40:
 #
@@ -101,8 +101,8 @@ def mask_tokens(token_ids, mask_id, special_ids, choose, change, replacement, pr
 # GPT's question is simpler: what comes next? Every position of a text asks it, and the text itself
 # knows the answer, so that a sentence of ten words holds nine questions.
 #
-# - The logits at a position are compared with the id at the *next* one. What the last position says
-#   is asked by nobody, and the first id is predicted by nobody.
+# - The logits at a position are compared with the id at the *next* one. So the logits at the last
+#   position are not used, and the first id is not predicted.
 # - The loss is the mean cross-entropy over all words of the whole batch that are to be predicted.
 #   Padding is never to be predicted.
 # - Where nothing is to be predicted the loss is 0, and gradients can still flow (they are 0, too).
@@ -228,8 +228,8 @@ class LanguageModel(nn.Module):
 # in circles; drawing from the whole distribution sooner or later draws nonsense, because a thousand
 # unlikely words together are likely. Three knobs lie between the two:
 #
-# - **temperature** divides the logits before the softmax. Below 1 the choice becomes surer. 0 stands
-#   for the limit: everything on the likeliest word.
+# - **temperature** divides the logits before the softmax. Below 1 the choice becomes surer. 0 means
+#   the limit, in which the likeliest word has probability 1.
 # - **top_k** keeps the `top_k` likeliest words. If there are fewer words, it keeps all.
 # - **top_p** keeps the smallest set of likeliest words whose probability reaches `top_p`. The word
 #   with which the set reaches it belongs to it.
@@ -419,7 +419,7 @@ def patchify(images, patch_size):
 # The product of a query and a key then depends on the *distance* between them alone, because
 # rotating both by the same angle changes nothing.
 #
-# - `positions` says where each row stands. They need not begin at 0, nor be in order.
+# - `positions` gives the position of each row. They may begin anywhere and come in any order.
 # - Angles are computed in float32 at least, because bfloat16 cannot tell position 257 from 256. The
 #   result has the dtype of `x`.
 # - An odd `head_dim` raises a `ValueError`.
@@ -573,6 +573,6 @@ class SwiGLU(nn.Module):
 # %% [markdown]
 # ## What you have now
 #
-# The pieces in which today's models differ from the Transformer of 2017, and from each other. The
-# chapter puts them together: four models, each in one screen of code, and then the weights that
-# others have trained, running in blocks of this course.
+# You have the pieces in which today's models differ from the Transformer of 2017, and from each
+# other. The chapter puts them together: four models, each in one screen of code, and then weights
+# that others have trained, running in blocks of this course.
