@@ -41,8 +41,8 @@ from solutions.ch08_encoder_decoder import Transformer, greedy_decode
 # Cut the batch of targets into two sequences of equal length. `decoder_input` is what the decoder
 # reads: everything but the last column. `expected` is what it should say: everything but the first.
 #
-# For example, the sentences "7 5" and "4" stand in a batch between `<bos>`, 1, and `<eos>`, 2, and
-# the second is filled up with 0:
+# For example, the sentences "7 5" and "4" are in one batch, each between `<bos>`, 1, and `<eos>`,
+# 2, and the second is padded with 0:
 #
 # ```text
 # target_ids     [[1, 7, 5, 2],   [1, 4, 2, 0]]
@@ -52,9 +52,9 @@ from solutions.ch08_encoder_decoder import Transformer, greedy_decode
 #
 # Read it column by column. Having read 1, the decoder should say 7; having read 1, 7, it should say
 # 5; having read 1, 7, 5, it should say 2. The second sentence ends earlier, and what follows is
-# padding. Leave it where it is: the loss will overlook it.
+# padding. Leave it where it is, because the loss will ignore it.
 #
-# *Hint:* each sentence is a row. Along which axis does the time of a sentence run?
+# *Hint:* each sentence is a row. Along which axis do its words follow each other?
 
 
 # %% exercise="teacher_forcing_pair" points=2
@@ -141,7 +141,7 @@ def label_smoothed_loss(logits, targets, pad_id=0, smoothing=0.1):
 # Python `float`.
 #
 # For example, with `d_model=512` and `warmup_steps=4000`, step 1 has the rate 0.000000175, step
-# 4000 has 0.000699, the highest, and step 16000 half of that again.
+# 4000 has 0.000699, the highest, and step 16000 has half of that.
 #
 # *Hint:* where do the two arguments of the minimum meet? Before that step one of them is the
 # smaller, after it the other.
@@ -199,7 +199,7 @@ def noam_rate(step, d_model, warmup_steps):
 # - the optimizer moves the weights, once, and you return the loss that the model had before, as a
 #   Python `float`.
 #
-# The learning rate is the optimizer's affair. Leave it as it is.
+# The optimizer knows its learning rate already, so leave that as it is.
 #
 # For example, a model whose parameters are all 0 gives every one of 9 words the probability 1/9,
 # and `train_step` returns $\ln 9 = 2.1972$, whatever the smoothing. If it has two parameters with
@@ -207,8 +207,8 @@ def noam_rate(step, d_model, warmup_steps):
 # `[0.6, 0]` and `[0.8]`.
 #
 # *Hint:* `model(src, decoder_input)` gives the logits. For the clipping look into `torch.nn.utils`,
-# or take the square root of a sum of squares. What stands in `grad` before `backward()` is added
-# to.
+# or take the square root of a sum of squares. `backward()` adds to what
+# `grad` already holds.
 
 
 # %% exercise="train_step" points=4
@@ -349,7 +349,7 @@ def beam_step(step_log_probs, live, eos_id, beam_size):
 # ```
 #
 # That is the tree of the book's page: the beginnings that your search keeps alive, with a small
-# translator. To train it takes a few seconds.
+# translator. Training it takes a few seconds.
 
 # %% [markdown]
 # ## What you have now

@@ -419,7 +419,7 @@ wrong(
 
 with_end = wrong(
     "the end belongs to the result",
-    "The words are right. What should not stand behind them?",
+    "The words are right. Which id after them does not belong to the result?",
     finish=lambda ids, ended: ids[1:],
 )
 

@@ -32,7 +32,7 @@ def batch_of(rng, lengths, dtype=torch.int64):
 
 
 def two_columns(rng):
-    """Sentences that are cut off behind their first word."""
+    """Sentences that are cut off after their first word."""
     return {"target_ids": targets(rng, [3, 1, 2, 4])[:, :2].clone()}
 
 
@@ -103,7 +103,7 @@ wrong(
 
 
 @wrong(
-    "what leaves in front comes back behind",
+    "what leaves at the front comes back at the end",
     """In your second result the first word comes after the last one. How many questions does a
     sentence of `seq_len` ids ask?""",
 )
