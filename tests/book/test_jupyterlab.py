@@ -8,6 +8,9 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
@@ -39,7 +42,9 @@ def lab(tmp_path):
         "--notebook-dir",
         tmp_path,
     ]
-    options = ["--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", "--IdentityProvider.token="]
+    # A port of Jupyter's own range: it looks for a free one long before it listens there, and one of
+    # those that the system hands out may be given to another program in between.
+    options = ["--ServerApp.ip=127.0.0.1", "--IdentityProvider.token="]
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -58,9 +63,21 @@ def lab(tmp_path):
         pytest.fail("".join(told))
     # A full pipe would stop the server.
     threading.Thread(target=server.stderr.read, daemon=True).start()
+    until = time.monotonic() + SECONDS
+    while not listens(address[0]):  # it tells its address before it listens
+        assert server.poll() is None and time.monotonic() < until, "".join(told)
+        time.sleep(0.1)
     yield address[0]
     server.terminate()  # it ends its kernels
     server.wait(SECONDS)
+
+
+def listens(address):
+    """Say whether a server answers at an address."""
+    try:
+        return urlopen(address, timeout=SECONDS).status == 200
+    except URLError:
+        return False
 
 
 def cell(page, text):
