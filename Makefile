@@ -1,7 +1,7 @@
 # Each target is one or two plain commands; README.md lists them for machines without make.
 PYTHON ?= python3
 BIN := .venv/bin
-# The order is that of the files, and not of the numbers of tests that keep together. Four on two
+# The order is that of the files, and not of the numbers of tests that keep together. Five on two
 # cores, because tests wait for a good part of their time: for a limit, a page, a worker of a class.
 PYTEST := $(BIN)/python -m pytest -n 5 --dist loadgroup --no-loadscope-reorder
 
@@ -75,17 +75,19 @@ lint: .venv/.ready-tests  ## ruff
 test: system-packages lint  ## what must stay true
 	$(PYTEST) -m "not long"
 
-# Three parts, each of less than an hour.
-test-long: test-long-attacks test-long-grader test-long-course  ## the same, whole; each part alone: test-long-attacks, -grader, -course
+# Four parts, each of less than an hour.
+test-long: test-long-attacks test-long-grader test-long-course test-long-hub  ## the same, whole; each part alone: test-long-attacks, -grader, -course, -hub
 
 ATTACKS := $(addprefix tests/autograder/grading/,test_attacks.py test_fuzz.py)
-test-long-attacks test-long-grader test-long-course: system-packages .venv/.ready-tests
+test-long-attacks test-long-grader test-long-course test-long-hub: system-packages .venv/.ready-tests
 test-long-attacks:
 	$(PYTEST) $(ATTACKS)
 test-long-grader:
 	$(PYTEST) tests/autograder $(addprefix --ignore=,$(ATTACKS))
 test-long-course:
-	$(PYTEST) tests --ignore=tests/autograder
+	$(PYTEST) tests --ignore=tests/autograder --ignore=tests/hub
+test-long-hub:
+	$(PYTEST) tests/hub
 
 test-gpu: .venv/.ready-tests  ## what only a machine with a GPU can try
 	$(BIN)/python -m pytest -m gpu tests/solutions

@@ -55,3 +55,6 @@ c.GenerateFeedback.HTMLExporter.template_name = "course_feedback"
 c.GenerateFeedback.HTMLExporter.extra_template_basedirs = [str(ROOT / "autograder" / "templates")]
 c.GenerateFeedback.HTMLExporter.filters = {"unmasked": "autograder.shared.wire.unmasked"}
 c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
+
+# On a hub. What nbgrader's own needs lies beside a submission, and never comes near the graded one.
+c.ExchangeFactory.release_feedback = "autograder.grading.nbgrader_plugin.ReleaseFeedback"

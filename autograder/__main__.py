@@ -1,5 +1,6 @@
 """The course's commands: `python -m autograder release | work | grade-work | export | grade |
-explain | new | check | proportions | page | bench | demo`.
+explain | disputes | defence | assist | overview | update | forget | push | new | check |
+proportions | page | bench | demo`.
 """
 
 import argparse
@@ -28,7 +29,7 @@ def main(arguments=None):
     )
     add_export(commands)
     add_grade(commands)
-    add_explain(commands)
+    add_desk(commands)
     add_authoring(commands)
     commands.add_parser("page", help="one page of the book, built alone").add_argument(
         "page", help="ch07, ch07_layers or glossary"
@@ -163,13 +164,46 @@ def add_grade(commands):
     )
 
 
-def add_explain(commands):
-    """Add the options of `explain`."""
+def add_desk(commands):
+    """Add the options of what an instructor asks for during a term."""
     explain = commands.add_parser("explain", help="where each of a learner's points comes from")
     explain.add_argument("learner", help="as the folder or the table of scores has the name")
     explain.add_argument("--chapter", help="one; all that were graded, if none is named")
-    explain.add_argument("--into", help="the class's folder, as for `grade`")
-    explain.add_argument("--gradebook", help="its gradebook, as for `grade`")
+    disputes = commands.add_parser(
+        "disputes", help="for each complaint in disputes.csv a page on which to decide"
+    )
+    defence = commands.add_parser(
+        "defence", help="for each learner three questions about their own code, with keys"
+    )
+    defence.add_argument("chapter")
+    assist = commands.add_parser(
+        "assist", help="let your own program propose marks for answers in words"
+    )
+    assist.add_argument("chapter")
+    overview = commands.add_parser("overview", help="a class across all its chapters, on one page")
+    update = commands.add_parser(
+        "update", help="what a new release, or another course.csv, changes for whom"
+    )
+    update.add_argument("--chapter", help="one; all that were graded, if none is named")
+    update.add_argument("--keep", action="store_true", help="change it")
+    update.add_argument("--workers", type=int, help="processes, as for `grade`")
+    forget = commands.add_parser("forget", help="take away all that there is about a learner")
+    forget.add_argument("learner")
+    forget.add_argument("--sure", action="store_true", help="do it; nothing brings it back")
+    push = commands.add_parser("push", help="send a chapter's marks to Canvas or Moodle")
+    push.add_argument("platform", choices=("canvas", "moodle"))
+    push.add_argument("--chapter", required=True)
+    push.add_argument("--url", required=True, help="of your Canvas or Moodle: https://...")
+    push.add_argument("--course", required=True, help="its number, from its address")
+    push.add_argument("--assignment", required=True, help="its number, from its address")
+    push.add_argument("--send", action="store_true", help="send; otherwise it is only said")
+    for each in (explain, disputes, defence, assist, overview, update, forget, push):
+        each.add_argument("--into", help="the class's folder, as for `grade`")
+        each.add_argument("--gradebook", help="its gradebook, as for `grade`")
+    for each in (disputes, defence, update):
+        each.add_argument(
+            "--unsandboxed", action="store_true", help="run learners' code as yourself"
+        )
 
 
 def run(options):
@@ -201,9 +235,37 @@ def run(options):
 
             return grade_or_regrade(options)
         case "explain":
-            from autograder.tools.explain import explain
+            from autograder.desk.explain import explain
 
             explain(options)
+        case "disputes":
+            from autograder.desk.disputes import disputes
+
+            disputes(options)
+        case "defence":
+            from autograder.desk.defence import defence
+
+            defence(options)
+        case "assist":
+            from autograder.desk.assist import assist
+
+            return assist(options)
+        case "overview":
+            from autograder.desk.overview import overview
+
+            overview(options)
+        case "push":
+            from autograder.desk.push import push
+
+            return push(options)
+        case "update":
+            from autograder.desk.update import update
+
+            return update(options)
+        case "forget":
+            from autograder.desk.forget import forget
+
+            forget(options)
         case "new":
             from autograder.tools.new_exercise import new_exercise
 

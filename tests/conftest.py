@@ -57,7 +57,10 @@ ROOTLESS = "0 1000 1\n1 100000 65536\n"
 
 
 def pytest_collection_modifyitems(items):
-    """Give long tests the time that they need; the limit of all others ends what hangs."""
+    """Give long tests the time that they need; the limit of all others ends what hangs. A whole term
+    comes first: one worker has it for itself, and all others would wait for its end.
+    """
+    items.sort(key=lambda item: item.path.name != "test_term.py")
     for item in items:
         if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONG_SECONDS))

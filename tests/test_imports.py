@@ -26,7 +26,12 @@ ROOMS = {
         "autograder.course",
         "autograder.shared",
     ),
-    "autograder.authoring": ("autograder.course", "autograder.shared", "autograder.whole_files"),
+    "autograder.authoring": (
+        "autograder.course",
+        "autograder.shared",
+        "autograder.term.questions",  # a class's own questions stand in its notebooks
+        "autograder.whole_files",
+    ),
     "autograder.checks": ("autograder.authoring", "autograder.shared", "solutions"),
     "autograder.reporting": (
         "autograder.authoring",
@@ -45,6 +50,7 @@ ROOMS = {
         "autograder.whole_files",
     ),
     "autograder.export": ("autograder",),
+    "autograder.desk": ("autograder",),
     "autograder.tools": ("autograder",),
     "autograder.moved": ("autograder",),
     "autograder.course": (),

@@ -1,7 +1,9 @@
 """The two lists of packages: complete, and with nothing in them that nothing needs."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution, version
 
 import pytest
@@ -76,3 +78,12 @@ def test_what_reads_a_notebook_compiles_no_grammar_first():
     said = "import sys, nbformat; print('lark' in sys.modules)"
     read = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     assert read.stdout == "False\n"
+
+
+def test_the_newest_release_in_the_changelog_is_the_packages_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    heads = re.findall(r"^## (\d+\.\d+\.\d+)(.*)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    released = [number for number, more in heads if not more]
+    assert released[0] == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert [more for _, more in heads[: heads.index((version, ""))]] in ([], [", not yet released"])

@@ -10,18 +10,20 @@ import re
 
 import jupytext
 import nbformat
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from autograder.authoring.loading import load_exercises
-from autograder.authoring.released import modules_imported, solutions_in
+from autograder.authoring.loading import load_exercises, solution_sources
+from autograder.authoring.released import WRITTEN, modules_imported, solutions_in
 from autograder.authoring.visible_cases import write_visible_cases
-from autograder.course import BUILD, NOTEBOOKS, ROOT, CourseError, repository, source_of
+from autograder.course import BUILD, NOTEBOOKS, ROOT, CourseError, chapters, repository, source_of
 from autograder.shared.visible import VISIBLE
+from autograder.term.questions import read_questions
 
 STUB = "raise NotImplementedError"
+ANSWER = "*Write your answer here, in place of this sentence.*"
 CHECK_IMPORT = "from autograder import check"
 COURSE = "autograder"  # the module that tells whether the course is there
 LOOK_FOR_COURSE = """\
@@ -82,6 +84,7 @@ def source_notebook(stem):
         if exercise is not None:
             cells += exercise_cells(stem, exercise, points, statement=cells[-2], solution=cell)
     setup = setup_cell(stem, cells)
+    cells += question_cells(stem)
     for index, cell in enumerate(cells):
         cell["id"] = cell.metadata.get("nbgrader", {}).get("grade_id", f"cell-{index}")
     cells.insert(cells.index(setup), course_cell(setup.source))
@@ -117,6 +120,25 @@ def exercise_cells(stem, exercise, points, statement, solution):
         f"hidden_{exercise}", grade=True, locked=True, points=points / 2
     )
     return [check, hidden]
+
+
+def question_cells(stem):
+    """Return the cells of a class's own questions about a chapter, which are answered in words."""
+    names = [name for each in chapters() for name in solution_sources(each)]
+    questions = [each for each in read_questions(chapters(), names).values() if each.stem == stem]
+    cells = [new_markdown_cell("## In words")] if questions else []
+    for question in questions:
+        worth = f"{question.points:g} point{'s' * (question.points != 1)}"
+        asks = new_markdown_cell(
+            f"### `{question.name}`\n\n{question.asks}\n\n*{worth}; a person marks it.*"
+        )
+        asks.metadata = nbgrader_metadata(f"about_{question.name}", locked=True)
+        answer = new_markdown_cell(ANSWER)
+        answer.metadata = nbgrader_metadata(
+            f"{WRITTEN}{question.name}", grade=True, solution=True, points=question.points
+        )
+        cells += [asks, answer]
+    return cells
 
 
 def nbgrader_metadata(grade_id, *, grade=False, solution=False, locked=False, points=None):
@@ -202,6 +224,7 @@ def generate_assignment(stem, notebooks):
     config.CourseDirectory.release_directory = str(notebooks)
     config.CourseDirectory.assignment_id = stem
     config.ClearSolutions.code_stub = {"python": STUB}
+    config.ClearSolutions.text_stub = ANSWER
     config.SaveCells.enabled = False
     config.GenerateAssignment.no_database = True
     config.GenerateAssignment.force = True

@@ -11,6 +11,7 @@ import nbformat
 from autograder.course import chapters, notebook_of
 
 MISSING = "# This cell was missing from the notebook that was handed in."
+WRITTEN = "written_"  # begins the ids of answers in words
 ADDED = "extra-"  # begins the ids of the cells that a learner added; the release has none of these
 
 
@@ -32,7 +33,12 @@ def is_solution(cell):
 
 def carries_points(cell):
     """Return whether a cell is a check or a hidden one."""
-    return about(cell).get("grade", False)
+    return about(cell).get("grade", False) and not is_solution(cell)
+
+
+def is_written(cell):
+    """Return whether a cell is the answer to a question that a person marks."""
+    return about(cell).get("grade", False) and is_solution(cell)
 
 
 def is_added(cell):
@@ -60,8 +66,30 @@ def stubs(stem):
 def solutions_in(notebook):
     """Return the source of each solution cell of a notebook, by exercise."""
     return {
-        about(cell)["grade_id"]: cell["source"] for cell in notebook["cells"] if is_solution(cell)
+        about(cell)["grade_id"]: cell["source"]
+        for cell in notebook["cells"]
+        if is_solution(cell) and not is_written(cell)
     }
+
+
+def written_in(notebook):
+    """Return the cells of a notebook that answer a question in words, by the question's name."""
+    return {
+        about(cell)["grade_id"].removeprefix(WRITTEN): cell
+        for cell in notebook["cells"]
+        if is_written(cell)
+    }
+
+
+@cache
+def exercises_by_name():
+    """Return (chapter, points) of each exercise of the course, by its name."""
+    found = {}
+    for stem in ids_by_chapter():
+        for cell in graded_cells(released(stem)):
+            name = about(cell)["grade_id"].split("_", 1)[1]
+            found[name] = stem, found.get(name, (stem, 0))[1] + about(cell)["points"]
+    return found
 
 
 @cache

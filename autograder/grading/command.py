@@ -167,8 +167,15 @@ def summary_of(stem, tally):
             f"{len(tally.failed)} could not be graded, through no fault of theirs; run this again:"
         )
         lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
-    if tally.charged:
-        lines.append(f"Deadlines: what {tally.charged} are told of their time has changed.")
+    if tally.settled.weighed:
+        count = len(tally.settled.weighed)
+        lines.append(f"Points: what the exercises of {count} count has changed.")
+    if tally.settled.charged:
+        count = len(tally.settled.charged)
+        lines.append(f"Deadlines: what {count} are told of their time has changed.")
+    if tally.settled.decided:
+        names = printable(", ".join(tally.settled.decided))[:300]
+        lines.append(f"Disputes: what was decided has changed for {names}.")
     if tally.unsandboxed:
         lines.append(UNSANDBOXED)
     lines += tally.missing

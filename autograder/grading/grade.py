@@ -18,6 +18,7 @@ from autograder.authoring.loading import questions_of
 from autograder.authoring.released import graded_cells, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
+from autograder.grading.answers import write_answers
 from autograder.grading.follow_through import better, carried_errors, sources_without
 from autograder.grading.outcomes import library_code, outcome_of, refused, stream, write_outcome
 from autograder.grading.places import seed_of
@@ -77,12 +78,26 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
         outcomes = ask_again(notebook, stem, around, questions, outcomes, limits, left)
         for cell, outcome in zip(graded_cells(notebook), outcomes, strict=True):
             write_outcome(cell, record, outcome)
+    write_answers(notebook, stem, record)
     record["seconds"] = round(time.monotonic() - started, 2)
     notebook.metadata["autograder"] = nbformat.from_dict(record)
 
 
-def run_cells(notebook, questions, kernel, limits):
+def observations_of(notebook, stem, questions, limits, unsandboxed=False):
+    """Run a notebook, and return what was observed of its functions, dict by kind and name of a
+    graded cell; see `autograder.shared.probes.observe`.
+    """
+    seen = {}
+    with LearnerKernel(boundary(stem, unsandboxed), limits.submission) as kernel:
+        run_cells(notebook, questions, kernel, limits, seen)
+    return seen
+
+
+def run_cells(notebook, questions, kernel, limits, seen=None):
     """Run the notebook from top to bottom, and ask the questions of each graded cell where it is.
+
+    Args:
+        seen: gets what was observed, by kind and name of a graded cell.
 
     Returns:
         list of the graded cells' outcomes.
@@ -105,6 +120,8 @@ def run_cells(notebook, questions, kernel, limits):
         kind, name = nbgrader["grade_id"].split("_", 1)
         prepared = questions[kind, name]
         observations = ask_all(kernel, prepared, limits, stopped.get(name))
+        if seen is not None:
+            seen[kind, name] = observations
         suspects = suspects_of(name, sources.get(name, ""), outcomes)
         verdicts = judge(prepared, observations, suspects)
         outcome = outcome_of(cell, name, verdicts, prepared.beliefs)

@@ -3,6 +3,7 @@ already the careful one.
 """
 
 import glob
+import json
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -10,14 +11,16 @@ from pathlib import Path
 from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default import ExchangeReleaseFeedback
 from nbgrader.plugins import CsvExportPlugin, LateSubmissionPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import notebook_hash
 from traitlets import Bool, Float, Unicode
 
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
 from autograder.grading.gradebook import register_release
-from autograder.grading.handed_in.intake import from_folder, timestamp_in
+from autograder.grading.handed_in.intake import from_folder, short_text, timestamp_in
 from autograder.grading.handed_in.submission import rebuild
 from autograder.reporting.csv_files import written
 from autograder.term.deadlines import read_deadlines, rule_of
@@ -189,6 +192,53 @@ class ScoresAsCsv(CsvExportPlugin):
                 penalty = submission.late_submission_penalty or 0.0
             earned = (score, penalty, max(0.0, score - penalty), assignment.max_score)
             yield [assignment.name, assignment.duedate, when, *names, *earned]
+
+
+class ReleaseFeedback(ExchangeReleaseFeedback):
+    """Puts pages where learners fetch theirs, each under a name that only its learner can know: it
+    comes from a secret that nbgrader's *Submit* has put beside the submission.
+
+    nbgrader's own looks for that secret beside the page, because it copies whatever was handed in
+    from step to step; this course's grader takes the notebook and nothing else.
+    """
+
+    def copy_files(self):
+        """Release every page of the chapter, but for those of the learners who are excluded; say
+        which are not released, and why.
+        """
+        excluded = set((self.coursedir.student_id_exclude or "").split(","))
+        stem = self.coursedir.assignment_id
+        for page in map(Path, sorted(glob.glob(f"{self.src_path}/{stem}.html"))):
+            learner = page.parents[1].name
+            if learner in excluded:
+                continue
+            try:
+                name = self.name_of(learner, stem)
+            except (OSError, ValueError) as error:
+                self.log.warning("not released for %a: %s", learner, error)
+                continue
+            write_whole(Path(self.dest_path, f"{name}.html"), page.read_text(encoding="utf-8"))
+            self.log.info("released for %a", learner)
+
+    def name_of(self, learner, stem):
+        """Return the name under which a learner looks for their page.
+
+        Raises:
+            ValueError: if what was handed in last is not what was graded, or has no secret.
+        """
+        place = self.coursedir.format_path
+        folder = Path(place(self.coursedir.submitted_directory, learner, stem))
+        graded = Path(place(self.coursedir.autograded_directory, learner, stem), f"{stem}.ipynb")
+        record = json.loads(graded.read_text(encoding="utf-8"))["metadata"]["autograder"]
+        if from_folder(folder, learner, stem).read().sha256 != record["notebook"]:
+            raise ValueError("what was collected last is not graded yet; grade, and release again")
+        try:
+            secret = short_text(folder / "submission_secret.txt")
+        except FileNotFoundError:
+            raise ValueError(
+                "it did not come by the exchange; give the page back by hand"
+            ) from None
+        return notebook_hash(secret=secret, notebook_id=stem)
 
 
 @cache

@@ -4,7 +4,9 @@ import json
 import math
 from dataclasses import dataclass
 
+from autograder.authoring.released import WRITTEN, exercises_by_name
 from autograder.course import CourseError
+from autograder.grading.answers import carry_marks
 from autograder.grading.grade import Limits
 from autograder.grading.handed_in.submission import Submission, code_cells
 from autograder.grading.places import Places, only_writer
@@ -13,7 +15,8 @@ from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.reporting.record import Outcome, outcomes_of
 from autograder.term.groups import read_groups
-from autograder.term.late import Late
+from autograder.term.points import read_points
+from autograder.term.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -57,39 +60,48 @@ def regrade_class(
     changes, before, failed, outdated, kept = [], {}, [], [], []
     with only_writer(places.folder):
         with graders(stem, workers, scheduler, unsandboxed, places) as (pool, scores):
+            if keep:
+                rules = rules_of(places, scores())
             tasks = tasks_of(stem, paths, limits or Limits(), unsandboxed, before, failed)
             for done, (task, outcome) in enumerate(results(pool, tasks), 1):
                 show(stem, done, len(paths), task.learner)
                 if isinstance(outcome, Exception):
                     failed.append((task.learner, str(outcome)))
                     continue
-                record = json.loads(outcome)["metadata"]["autograder"]
                 earlier = before.pop(task.learner)
+                outcome = as_before(outcome, earlier)
+                record = json.loads(outcome)["metadata"]["autograder"]
                 if earlier.get("checks") != task.checks:
                     outdated.append(task.learner)
                 changes += differences(task.learner, earlier, record)
                 if keep:
-                    keep_graded(of_the_same_group(outcome, earlier), task, places, scores())
+                    keep_graded(outcome, task, places, scores())
                     kept.append(task.learner)
             if keep:
-                groups = read_groups(places.folder)
-                late = Late.of(places.folder, lambda: scores().students | groups.learners)
-                groups.share(stem, places, scores(), lambda text: None)
-                late.charge(stem, places, scores())
+                rules.settle(stem, places, scores())
         if keep:
             hand_back(stem, places, kept)
     changes.sort(key=lambda change: (change.learner, change.exercise))
     return len(paths), changes, failed, outdated
 
 
-def of_the_same_group(outcome, earlier):
-    """Return a graded notebook's text that says for which group it was handed in, as its earlier
-    record does.
+def rules_of(places, scores):
+    """Return the Rules of a class that has been graded before."""
+    points = read_points(places.folder, exercises_by_name)
+    groups = read_groups(places.folder)
+    return Rules.of(places.folder, points, groups, lambda: scores.students)
+
+
+def as_before(outcome, earlier):
+    """Return a graded notebook's text that says what its earlier record does and no regrading can
+    find out: for which group it was handed in, and how a person marked its words.
     """
-    if "group" not in earlier:
+    if not earlier.keys() & {"group", "written"}:
         return outcome
     notebook = json.loads(outcome)
-    notebook["metadata"]["autograder"]["group"] = earlier["group"]
+    record = notebook["metadata"]["autograder"]
+    record.update({key: earlier[key] for key in ("group",) if key in earlier})
+    carry_marks(record, earlier)
     return json.dumps(notebook, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -124,6 +136,8 @@ def handed_in_before(path):
     outcomes_of(record)  # it has the scores that the new ones are compared with
     # all cells: with the release's there may be more of them than were handed in
     cells = list(code_cells(content, most=None, room=math.inf))
+    typed = {f"{WRITTEN}{name}": each["answer"] for name, each in record.get("written", {}).items()}
+    cells = [(name, typed.get(name, source)) for name, source in cells]
     notes, known_as = tuple(record["notes"]), record.get("known_as", "")
     submission = Submission(record["notebook"], cells, record["problem"], notes, known_as)
     return record, submission, bytes.fromhex(record["seed"])
@@ -133,7 +147,7 @@ def differences(learner, before, after):
     """Return the Changes from one record to another."""
     old, new = outcomes_of(before), outcomes_of(after)
     changes = [
-        Change(learner, name, old.get(name, Outcome()).score, new.get(name, Outcome()).score)
+        Change(learner, name, old.get(name, Outcome()).graded, new.get(name, Outcome()).graded)
         for name in dict.fromkeys([*old, *new])
     ]
     return [change for change in changes if change.before != change.after]

@@ -13,21 +13,27 @@ the others the same; from the first page on, everybody who is graded is asked ot
 
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import nbformat
 
-from autograder.authoring.released import graded_cells, released
-from autograder.grading.grade import (
-    Limits,
+from autograder.authoring.released import (
+    exercises_by_name,
+    graded_cells,
+    released,
+    written_in,
 )
+from autograder.grading.answers import add_rubrics, carry_marks
+from autograder.grading.grade import Limits
 from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places, only_writer
 from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.term.groups import read_groups
-from autograder.term.late import Late
+from autograder.term.points import read_points
+from autograder.term.rules import Rules, Settled
 from autograder.whole_files import write_whole
 
 
@@ -41,7 +47,7 @@ class Tally:
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
         outdated: learners who were graded with another version of what decides than today's.
         unsandboxed: whether any learner's code ran without a boundary.
-        charged: learners for whom a deadline changed something.
+        settled: for whom the class's tables changed something, once that is known.
         missing: what the sandbox could not give, in sentences; each is there once.
         report: path of the instructor's page.
     """
@@ -51,7 +57,7 @@ class Tally:
     failed: list = field(default_factory=list)
     outdated: list = field(default_factory=list)
     unsandboxed: bool = False
-    charged: int = 0
+    settled: Settled | None = None
     missing: list = field(default_factory=list)
     report: Path | None = None
 
@@ -89,10 +95,15 @@ def grade_class(
     found = find_submissions(place, stem, remark)
     tallies = {}
     with only_writer(places.folder):
+        points = read_points(places.folder, exercises_by_name)
+        if stem:
+            points.require(stem)
+        found = points.chosen(found, remark)
         groups = read_groups(places.folder)
         found = groups.joined(found)
-        late = Late.of(places.folder, lambda: known_learners(found, places) | groups.learners)
-        found = late.timed(found, remark)
+        known = partial(known_learners, found, places)
+        rules = Rules.of(places.folder, points, groups, known)
+        found = rules.late.timed(found, remark)
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):
             group = list(group)
             with graders(each, workers, scheduler, unsandboxed, places) as (pool, scores):
@@ -106,13 +117,11 @@ def grade_class(
                     unsandboxed,
                     show or (lambda *_: None),
                 )
-                if late.deadlines.first(each) is not None:
+                if rules.late.deadlines.first(each) is not None:
                     for handed_in in group:
                         scores().set_time(handed_in.learner, handed_in.timestamp)
-                shared = groups.share(each, places, scores(), remark)
-                charged = late.charge(each, places, scores())
-            tallies[each].charged = len(charged)
-            more = dict.fromkeys([*learners, *shared, *charged])
+                tallies[each].settled = rules.settle(each, places, scores(), remark)
+            more = dict.fromkeys([*learners, *tallies[each].settled.learners])
             tallies[each].report = hand_back(each, places, [*more])
     return tallies
 
@@ -243,7 +252,9 @@ def graded_before(path, stem, submission):
         record = notebook.metadata["autograder"]
         same = (record["notebook"], record["problem"]) == (submission.sha256, submission.problem)
         today = {cell.metadata.nbgrader.grade_id for cell in graded_cells(released(stem))}
-        return notebook if same and {cell["cell"] for cell in record["cells"]} == today else None
+        same = same and {cell["cell"] for cell in record["cells"]} == today
+        same = same and record.get("written", {}).keys() == written_in(released(stem)).keys()
+        return notebook if same else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -263,7 +274,20 @@ def keep_graded(outcome, task, places, scores):
         outcome: the graded notebook as text.
     """
     notebook = nbformat.from_dict(json.loads(outcome))
+    path, record = places.graded(task.learner, task.stem), notebook.metadata["autograder"]
     places.feedback(task.learner, task.stem).unlink(missing_ok=True)
-    write_whole(places.graded(task.learner, task.stem), outcome)
+    if "written" in record:
+        scores.unmark(task.learner, carry_marks(record, record_in(path)))
+        add_rubrics(notebook, task.stem)
+        outcome = json.dumps(notebook, ensure_ascii=False, separators=(",", ":"))
+    write_whole(path, outcome)
     scores.store(task.learner, notebook, task.timestamp)
-    return notebook.metadata["autograder"]
+    return record
+
+
+def record_in(path):
+    """Return the record of a graded notebook; {} where there is none that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["metadata"]["autograder"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

@@ -6,7 +6,7 @@ What needs the whole class, because it compares, is in `autograder.reporting.lik
 
 import re
 
-from autograder.authoring.released import is_added, is_solution
+from autograder.authoring.released import is_added, is_solution, is_written
 from autograder.reporting.code import facts_of
 from autograder.reporting.reader import Flag, flags_of_code, shown
 from autograder.shared.wire import unmasked
@@ -68,6 +68,14 @@ KINDS = {
         "Handed in oddly",
         "Another file name, or whatever else was noted when the notebook was read.",
     ),
+    "waits": (
+        "Answers in words that wait for a mark",
+        "Formgrader lists them; the marks count from the next `grade` on.",
+    ),
+    "disputed": (
+        "Disputed, and nobody has decided",
+        "`python -m autograder disputes` writes a page that helps to.",
+    ),
     "unsandboxed": (
         "Graded without a sandbox",
         (
@@ -105,6 +113,16 @@ def flags_of_record(record):
     """Return what the grader's own record tells."""
     notes = record.get("notes", ())[:MOST_REMARKS]
     found = [Flag("handed in", unmasked(str(note))[:300]) for note in notes]
+    found += [
+        Flag("disputed", unmasked(str(each["why"]))[:300], exercise)
+        for exercise, each in record.get("disputes", {}).items()
+        if not each["reason"]
+    ]
+    found += [
+        Flag("waits", "nobody has marked it yet", name)
+        for name, answer in record.get("written", {}).items()
+        if answer["score"] is None
+    ]
     if record.get("problem"):
         found.append(Flag("unreadable", unmasked(str(record["problem"]))[:300]))
     if record.get("sandbox") == "none":
@@ -135,7 +153,7 @@ def own_cells(notebook):
     """Return (exercise or None, source) of the cells that the learner wrote."""
     cells = []
     for cell in notebook["cells"]:
-        if is_solution(cell):
+        if is_solution(cell) and not is_written(cell):
             cells.append((cell["metadata"]["nbgrader"]["grade_id"], cell["source"]))
         elif is_added(cell):
             cells.append((None, cell["source"]))

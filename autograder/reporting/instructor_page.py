@@ -35,6 +35,8 @@ SHORT = {  # kind of remark -> its word in the table
     "stopped": "stopped",
     "slow": "slow",
     "handed in": "note",
+    "waits": "waits",
+    "disputed": "disputed",
     "unsandboxed": "no sandbox",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader
 
 from autograder.authoring.released import stubs
-from autograder.reporting.record import group_in, late_in
+from autograder.reporting.record import group_in, late_in, outcomes_of
 from autograder.shared.wire import unmasked
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
@@ -23,20 +23,23 @@ def feedback_page(learner, stem, notebook):
         stem: the chapter.
         notebook: the graded notebook, as a dictionary or NotebookNode; it is not changed.
     """
-    outcomes = {outcome["cell"]: outcome for outcome in notebook["metadata"]["autograder"]["cells"]}
-    late = late_in(notebook["metadata"]["autograder"])
+    record = notebook["metadata"]["autograder"]
+    cells = {cell["cell"]: cell for cell in record["cells"]}
+    outcomes = outcomes_of(record)
+    late = late_in(record)
     penalty = late.penalty if late else 0
     about = {
         "notebook": stem,
         "student": learner,
-        "score": round(sum(outcome["score"] for outcome in outcomes.values()) - penalty, 2),
-        "max_score": sum(outcome["points"] for outcome in outcomes.values()),
+        "score": round(sum(outcome.score for outcome in outcomes.values()) - penalty, 2),
+        "max_score": sum(outcome.points for outcome in outcomes.values()),
         "late_penalty": penalty,
         "late": late,
-        "group": group_in(notebook["metadata"]["autograder"]),
+        "group": group_in(record),
+        "outcomes": outcomes,
     }
-    cells = [as_returned(cell, stem, outcomes, notebook) for cell in notebook["cells"]]
-    shown = {"metadata": notebook["metadata"], "cells": cells}
+    returned = [as_returned(cell, stem, cells, notebook) for cell in notebook["cells"]]
+    shown = {"metadata": notebook["metadata"], "cells": returned}
     return (
         environment()
         .get_template("course_feedback/index.html.j2")
@@ -44,7 +47,7 @@ def feedback_page(learner, stem, notebook):
     )
 
 
-def as_returned(cell, stem, outcomes, notebook):
+def as_returned(cell, stem, graded, notebook):
     """Return a cell with what nbgrader takes from its gradebook: the score of a graded cell, the
     comment on a solution.
     """
@@ -52,9 +55,9 @@ def as_returned(cell, stem, outcomes, notebook):
     if not nbgrader:
         return cell
     name, more = nbgrader.get("grade_id"), {}
-    if name in outcomes:
-        more = {"score": outcomes[name]["score"], "points": outcomes[name]["points"]}
-    elif nbgrader.get("solution"):
+    if name in graded:
+        more = {"score": graded[name]["score"], "points": graded[name]["points"]}
+    elif nbgrader.get("solution") and not nbgrader.get("grade"):
         untouched = cell["source"] == stubs(stem).get(name) and not notebook["metadata"][
             "autograder"
         ].get("problem")

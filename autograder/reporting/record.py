@@ -17,32 +17,88 @@ class Outcome:
     Args:
         score, points: what it earned, and could.
         cases: what became of each case, as the record has it, and whether it is `hidden`.
+        dispute: `why` its learner complained, the `points` that an instructor gave instead, or
+            None, and the `reason`, or ""; None where nobody did.
+        graded: what the grader gave, whoever decided otherwise.
+        written: what the record says of an answer in words, which a person marks; None for an
+            exercise. As long as nobody has, its `score` is None, and the answer counts 0.
     """
 
     score: float = 0.0
     points: float = 0.0
     cases: tuple = ()
+    dispute: dict | None = None
+    graded: float = 0.0
+    written: dict | None = None
 
 
 def outcomes_of(record):
-    """Return the Outcome of each exercise, in the notebook's order."""
+    """Return the Outcome of each exercise that counts, in the notebook's order, then those of
+    answers in words.
+    """
     by_exercise = {}
     for cell in record["cells"]:
         by_exercise.setdefault(cell["exercise"], []).append(cell)
-    return {exercise: outcome_of(cells) for exercise, cells in by_exercise.items()}
+    disputes = record.get("disputes", {})
+    outcomes = {
+        exercise: outcome_of(cells, disputes.get(exercise))
+        for exercise, cells in by_exercise.items()
+        if any(cell["points"] for cell in cells)
+    }
+    for name, answer in record.get("written", {}).items():
+        score = answer["score"] or 0.0
+        outcomes[name] = Outcome(score, answer["points"], graded=score, written=answer)
+    return outcomes
 
 
-def outcome_of(cells):
-    """Return the Outcome of an exercise's graded cells, as the record has them."""
+def outcome_of(cells, dispute=None):
+    """Return the Outcome of an exercise's graded cells, as the record has them.
+
+    Args:
+        dispute: what the record says of a complaint.
+    """
+    graded = round(sum(cell["score"] for cell in cells), 2)
+    decided = dispute is not None and dispute["points"] is not None
     return Outcome(
-        score=round(sum(cell["score"] for cell in cells), 2),
+        score=dispute["points"] if decided else graded,
         points=sum(cell["points"] for cell in cells),
+        dispute=dispute,
+        graded=graded,
         cases=tuple(
             {**case, "hidden": cell["cell"].startswith("hidden_")}
             for cell in cells
             for case in cell["cases"]
         ),
     )
+
+
+def points_lost(outcome):
+    """Return the points that each failed case cost, by (whether it is hidden, title)."""
+    weights = {half: 0 for half in (False, True)}
+    for case in outcome.cases:
+        weights[case["hidden"]] += case["weight"]
+    return {
+        (case["hidden"], case["title"]): outcome.points
+        / 2
+        * case["weight"]
+        / weights[case["hidden"]]
+        * (1 - case.get("earned", 0.0))
+        for case in outcome.cases
+        if not case["passed"]
+    }
+
+
+def total_of(record):
+    """Return what counts in the end: what the exercises earn, less what being late costs."""
+    late = late_in(record)
+    earned = sum(outcome.score for outcome in outcomes_of(record).values())
+    return round(earned - (late.penalty if late else 0), 2)
+
+
+def known_on(platform, notebook):
+    """Return a learning platform's own number of who handed in a graded notebook, or ""."""
+    known = str(notebook["metadata"]["autograder"].get("known_as", ""))
+    return known.removeprefix(f"{platform} ") if known.startswith(f"{platform} ") else ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +124,7 @@ def late_in(record):
     told = record.get("late")
     if not told:
         return None
-    earned = sum(cell["score"] for cell in record["cells"])
+    earned = sum(outcome.score for outcome in outcomes_of(record).values())
     return Late(
         due=moment(told["due"]),
         handed_in=moment(told["handed_in"]) if told["handed_in"] else "",

@@ -108,7 +108,8 @@ class Groups:
             list of the learners who have got another mark by it, or a first one.
         """
         changed = []
-        times = scores.times() if self.of(stem) else {}
+        times = scores.times() if self.of_learner else {}
+        self.part(stem, places, scores, times, remark)
         for group, members in self.of(stem).items():
             graded = {each: read(places.graded(each, stem)) for each in members}
             graded = {each: notebook for each, notebook in graded.items() if notebook}
@@ -133,6 +134,25 @@ class Groups:
                 scores.store(each, nbformat.from_dict(shared), times[own[0]])
                 changed.append(each)
         return changed
+
+    def part(self, stem, places, scores, times, remark):
+        """Take back the mark of those who got it from a group that they have left.
+
+        Args:
+            times: of all who have a mark.
+        """
+        members = {each: group for group, whole in self.of(stem).items() for each in whole}
+        for learner in sorted(times):
+            path = places.graded(learner, stem)
+            notebook = read(path)
+            source = notebook and by_whom(notebook)
+            if source in (None, learner) or members.get(learner) == members.get(source, ""):
+                continue
+            group = notebook["metadata"]["autograder"]["group"]["name"]
+            places.feedback(learner, stem).unlink(missing_ok=True)
+            path.unlink()
+            scores.take_away(learner)
+            remark(f"“{learner}” has left the group “{group}”, and has no mark in {stem} any more")
 
 
 def read(path):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import nbformat
 from nbformat.v4 import new_code_cell
 
-from autograder.authoring.released import about, carries_points, is_solution
+from autograder.authoring.released import about, carries_points, is_solution, is_written
 from autograder.grading.handed_in.submission import grade_id_of
 from autograder.tools.definitions import (
     changed_signatures,
@@ -21,7 +21,7 @@ from autograder.tools.definitions import (
 )
 
 GIVEN = re.compile(r"cell-\d+|course")  # how a release calls the cells that nbgrader has no id for
-KIND = re.compile(r"(about|check|hidden)_")
+KIND = re.compile(r"(about|check|hidden|written)_")
 SETUP = "the cells above the exercises"
 
 
@@ -104,9 +104,9 @@ def renew(notebook, release):
     for cell in filter(is_solution, fresh.cells):
         exercise = grade_id_of(cell)
         if exercise not in parts.known:
-            new.append(exercise)
+            new.append(exercise_of(cell))
         elif is_begun(parts.known[exercise], cell):
-            answers.append(exercise)
+            answers.append(exercise_of(cell))
             theirs = with_docstrings_of(cell.source, parts.known[exercise].source)
             signatures += changed_signatures(cell.source, theirs)
             cell.source = theirs
@@ -173,7 +173,11 @@ def names_of(cells, release):
     ids = {grade_id_of(cell): cell for cell in release.cells if grade_id_of(cell)}
     texts = {cell.source: grade_id for grade_id, cell in ids.items()}
     solutions = {grade_id: cell for grade_id, cell in ids.items() if is_solution(cell)}
-    asked = {defined_in(cell.source)[-1]: grade_id for grade_id, cell in solutions.items()}
+    asked = {
+        defined_in(cell.source)[-1]: grade_id
+        for grade_id, cell in solutions.items()
+        if not is_written(cell)
+    }
     guesses = [
         lambda cell: [cell.get("id")],
         lambda cell: [texts.get(cell.source)],
@@ -197,7 +201,8 @@ def names_of(cells, release):
 def exercise_of(cell):
     """Return the exercise that one of the course's cells belongs to; None for other cells."""
     grade_id = grade_id_of(cell)
-    return KIND.sub("", grade_id, count=1) if grade_id and not is_solution(cell) else grade_id
+    named = is_solution(cell) and not is_written(cell)
+    return grade_id if named or not grade_id else KIND.sub("", grade_id, count=1)
 
 
 def is_answer(cell):

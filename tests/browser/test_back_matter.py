@@ -2,6 +2,8 @@
 
 import pytest
 
+from autograder.authoring.loading import load_exercises, solution_sources
+from autograder.course import chapters
 from autograder.shared.tolerances import TOLERANCES
 
 KNOWN = {
@@ -25,6 +27,18 @@ def test_a_page_opens_without_errors_fits_a_phone_and_says_what_it_computed(buil
     text = page.locator("article").inner_text()
     for fact in KNOWN[name]:
         assert fact in text
+
+
+def test_the_wrong_answers_are_told_and_no_answer_is_shown(built_book, page):
+    page.goto(built_book + "book/tests_of_tests.html")
+    text = page.locator("article").text_content()
+    for stem in chapters():
+        for name, exercise in load_exercises(stem).items():
+            assert f"{name}: {len(exercise.misconceptions)} wrong answers" in text
+            assert all(wrong.belief.replace("`", "") in text for wrong in exercise.misconceptions)
+            lines = [line.strip() for line in solution_sources(stem)[name].split("\n")]
+            code = [line for line in lines if line.startswith(("return ", "def ")) or " = " in line]
+            assert not [line for line in code if len(line) > 15 and line in text]
 
 
 def test_every_example_of_the_table_leads_to_its_section(built_book, page):

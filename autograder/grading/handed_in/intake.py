@@ -27,7 +27,7 @@ from autograder.grading.handed_in.submission import (
 )
 from autograder.shared.wire import printable
 
-LONGEST_TIMESTAMP = 100  # bytes
+LONGEST_TEXT = 200  # bytes, of a timestamp or of nbgrader's secret
 MOST_MEMBERS = 200_000  # files in a zip
 PIECE = 4096  # bytes: of some kinds zipfile unpacks as many packed ones at once, however they grow
 LINKED = "the folder that was handed in is a link to another one; hand in a folder of your own"
@@ -140,16 +140,27 @@ def timestamp_in(folder, remark=lambda text: None):
     """
     path = folder / "timestamp.txt"
     try:
-        if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > LONGEST_TIMESTAMP:
-            raise ValueError("not a short text")
+        written = short_text(path)
         from nbgrader.utils import parse_utc  # takes a second, and most folders have no timestamp
 
-        return parse_utc(path.read_text(encoding="utf-8").strip())
+        return parse_utc(written.strip())
     except FileNotFoundError:
         return None
     except (OSError, ValueError, OverflowError) as error:
         remark(f"the timestamp of {str(folder)!a} does not count: {str(error)[:200]!a}")
         return None
+
+
+def short_text(path):
+    """Return what a small file says that came with a submission.
+
+    Raises:
+        FileNotFoundError, OSError: if it cannot be read.
+        ValueError: if it is a link, a pipe or a folder, or too long, or no text.
+    """
+    if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > LONGEST_TEXT:
+        raise ValueError("not a short text")
+    return path.read_text(encoding="utf-8")
 
 
 def in_flat_folder(place, stem, remark):

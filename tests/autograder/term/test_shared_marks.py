@@ -111,6 +111,25 @@ def test_who_joins_later_gets_the_mark_too(graded):
     assert rows(graded)["ivy"]["total"] == rows(graded)["ada"]["total"]
 
 
+def test_who_leaves_a_group_leaves_its_mark(graded):
+    folder, places = graded
+    text = (folder / "groups.csv").read_text()
+    told = []
+    try:
+        (folder / "groups.csv").write_text(text.replace("A,cy\n", ""))
+        again(graded, told.append)
+        assert "cy" not in rows(graded) and "bob" in rows(graded)
+        assert any("“cy” has left the group “A”" in each for each in told)
+        assert not places.graded("cy", STEM).exists() and not places.feedback("cy", STEM).exists()
+        with Gradebook(places.gradebook) as gradebook:
+            known = {each.student_id for each in gradebook.assignment_submissions(STEM)}
+        assert "cy" not in known
+    finally:
+        (folder / "groups.csv").write_text(text)
+        again(graded)
+    assert rows(graded)["cy"]["total"] == rows(graded)["ada"]["total"]
+
+
 def test_each_member_may_have_a_deadline_of_their_own(graded):
     folder, places = graded
     (folder / "submitted" / "ada" / STEM / "timestamp.txt").write_text("2026-12-02 10:00:00 UTC")

@@ -24,7 +24,7 @@ def test_a_slip_at_the_edge_keeps_much_and_an_answer_wrong_everywhere_little(cap
 
 
 def test_an_answer_that_leaves_its_arguments_alone_keeps_the_cases_about_them():
-    shares = {belief: kept for kept, belief in proportions("ch01_embeddings")["one_hot"]}
+    shares = {wrong.belief: kept for kept, wrong in proportions("ch01_embeddings")["one_hot"]}
     assert shares["float32 is precise enough for a 1"] > 0.9
 
 

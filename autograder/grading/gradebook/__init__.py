@@ -25,6 +25,7 @@ from nbgrader.api import (
     Comment,
     Grade,
     Gradebook,
+    GradeCell,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
@@ -33,11 +34,12 @@ from nbgrader.api import (
 from nbgrader.api import Notebook as ReleasedNotebook
 from nbgrader.preprocessors import SaveCells
 from nbgrader.utils import compute_checksum
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import Boolean, and_, bindparam, insert, select, update
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError, SAWarning
 
-from autograder.authoring.released import released
+from autograder.authoring.released import WRITTEN, is_written, released
 from autograder.course import CourseError, chapters, notebook_of
+from autograder.grading.gradebook.by_hand import ByHand
 from autograder.reporting.learner_page import NO_RESPONSE
 
 # made once: to put a statement together takes longer than to run it
@@ -52,6 +54,14 @@ SET_GRADE = (
     .where((Grade.notebook_id == bindparam("sheet")) & (Grade.cell_id == bindparam("of")))
     .values(auto_score=bindparam("score"), needs_manual_grade=Grade.manual_score.is_not(None))
 )
+SET_WRITTEN = (
+    update(Grade)
+    .where((Grade.notebook_id == bindparam("sheet")) & (Grade.cell_id == bindparam("of")))
+    .values(
+        auto_score=bindparam("score"),
+        needs_manual_grade=and_(Grade.manual_score.is_(None), bindparam("waits", type_=Boolean)),
+    )
+)
 SET_COMMENT = (
     update(Comment)
     .where((Comment.notebook_id == bindparam("sheet")) & (Comment.cell_id == bindparam("of")))
@@ -59,7 +69,7 @@ SET_COMMENT = (
 )
 
 
-class Scores:
+class Scores(ByHand):
     """The scores of one chapter in a gradebook. Use it in a `with` statement.
 
     Args:
@@ -166,11 +176,28 @@ class Scores:
         Args:
             kept: the share of the points that is kept.
         """
-        sheet = self.gradebook.find_submission_notebook(self.stem, self.stem, learner)
+        sheet = self.sheet(learner)
         penalty = round(sheet.score * (1 - kept), 2) if kept < 1 else None
         if sheet.late_submission_penalty != penalty:
             sheet.late_submission_penalty = penalty
         self.session.commit()
+
+    def take_away(self, learner):
+        """Remove what there is of a learner in this chapter."""
+        self.gradebook.remove_submission(self.stem, learner)
+
+    def weigh(self, points):
+        """Say what each graded cell counts; return what `times` does.
+
+        Args:
+            points: name of a cell -> points.
+        """
+        cells = self.session.query(GradeCell).filter(GradeCell.notebook_id == self.release[1])
+        for cell in cells:
+            if cell.max_score != points.get(cell.name, cell.max_score):
+                cell.max_score = points[cell.name]
+        self.session.commit()
+        return self.times()
 
     def store(self, learner, notebook, timestamp=None):
         """Store the scores of a graded notebook, all of them or, if this is interrupted, none.
@@ -179,11 +206,21 @@ class Scores:
             notebook: as `autograder.grading.grade.grade_notebook` leaves it.
             timestamp: when it was handed in, in UTC without a zone; None leaves what is there.
         """
-        grades, comments = [], []
+        grades, comments, answers = [], [], []
+        written = notebook.metadata["autograder"].get("written", {})
         scores = {cell["cell"]: cell["score"] for cell in notebook.metadata["autograder"]["cells"]}
         for cell in notebook.cells:
             about = cell.metadata.get("nbgrader", {})
-            if about.get("grade"):
+            if is_written(cell):
+                blank = written[about["grade_id"].removeprefix(WRITTEN)]["blank"]
+                answers.append(
+                    {
+                        "of": self.cells["GradeCell", about["grade_id"]],
+                        "score": 0.0 if blank else None,
+                        "waits": not blank,
+                    }
+                )
+            elif about.get("grade"):
                 grades.append(
                     {
                         "of": self.cells["GradeCell", about["grade_id"]],
@@ -197,6 +234,7 @@ class Scores:
                 )
         sheet = self.sheet_of(learner, timestamp)
         self.run(SET_GRADE, [{"sheet": sheet, **grade} for grade in grades])
+        self.run(SET_WRITTEN, [{"sheet": sheet, **answer} for answer in answers])
         self.run(SET_COMMENT, [{"sheet": sheet, **comment} for comment in comments])
         self.session.commit()
 
@@ -260,7 +298,8 @@ def register_release(stem, db_url, due=None):
     except RuntimeError:
         raise CourseError(
             f"the gradebook holds submissions to an earlier release of {stem}, with other"
-            " exercises; move autograder/gradebook.db aside and grade again"
+            " exercises; `python -m autograder update` says what changes for whom, and brings it up"
+            " to date"
         ) from None
 
 

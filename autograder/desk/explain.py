@@ -2,9 +2,16 @@
 
 import difflib
 
+from autograder.authoring.released import WRITTEN
 from autograder.course import CourseError, chapters, require_chapter
 from autograder.grading.command import places_from
-from autograder.reporting.record import group_in, late_in, outcomes_of, read_graded
+from autograder.reporting.record import (
+    group_in,
+    late_in,
+    outcomes_of,
+    points_lost,
+    read_graded,
+)
 from autograder.shared.wire import printable
 
 
@@ -49,20 +56,21 @@ def lines_of(stem, record, manual):
     if record.get("problem"):
         lines.append(f"  nothing could be graded: {record['problem']}")
     for name, outcome in outcomes_of(record).items():
+        decided = outcome.dispute or {}
         score = manual.get(name, outcome.score)
         total, most = total + score, most + outcome.points
         lines.append(f"  {score:>6g} of {outcome.points:<4g} {name}")
-        if name in manual:
-            lines.append(f"{'':17}written by hand; the grader gave {outcome.score:g}")
-        failed = [case for case in outcome.cases if not case["passed"]]
-        weights = {half: 0 for half in (False, True)}
-        for case in outcome.cases:
-            weights[case["hidden"]] += case["weight"]
-        for case in failed:
-            share = outcome.points / 2 * case["weight"] / weights[case["hidden"]]
-            lost = share * (1 - case.get("earned", 0.0))
-            where = "hidden: " if case["hidden"] else ""
-            lines.append(f"{'':17}−{lost:.2g}  {where}{case['title']}")
+        if decided:
+            lines.append(f"{'':17}disputed: {decided['why']}")
+            how = "decided" if decided["points"] is not None else "refused"
+            told = f"{how}: {decided['reason']}" if decided["reason"] else "not yet decided"
+            lines.append(f"{'':17}{told}")
+        if outcome.written:
+            lines.append(f"{'':17}{about_answer(outcome.written)}")
+        elif score != outcome.graded:
+            lines.append(f"{'':17}written by hand; the grader gave {outcome.graded:g}")
+        for (hidden, title), lost in points_lost(outcome).items():
+            lines.append(f"{'':17}−{lost:.2g}  {'hidden: ' if hidden else ''}{title}")
     late, group = late_in(record), group_in(record)
     if late and late.by:
         penalty = total * (1 - late.kept)
@@ -83,6 +91,15 @@ def lines_of(stem, record, manual):
     return [f"{stem}: {round(total, 2):g} of {most:g}", *lines]
 
 
+def about_answer(answer):
+    """Say how an answer in words came to its points."""
+    if answer["blank"] and not answer["score"]:
+        return "left as it was"
+    if answer["score"] is None:
+        return "in words; nobody has marked it yet"
+    return "in words; marked by a person" + (f": {answer['comment']}" if answer["comment"] else "")
+
+
 def by_hand(learner, stem, places):
     """Return the scores that a person wrote into the gradebook, by exercise."""
     from nbgrader.api import MissingEntry
@@ -96,6 +113,8 @@ def by_hand(learner, stem, places):
             return {}
         found = {}
         for grade in sheet.grades:
+            if grade.cell.name.startswith(WRITTEN):
+                continue  # the record has it
             exercise = grade.cell.name.split("_", 1)[1]
             found.setdefault(exercise, []).append(grade)
         return {

@@ -1,0 +1,114 @@
+"""In the middle of a term: a release with other exercises, and a learner who is to be forgotten."""
+
+import copy
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.authoring.released import released
+from autograder.course import CourseError
+from autograder.desk.update import renew
+from autograder.grading import gradebook as gradebooks
+from autograder.grading import run
+from autograder.grading.gradebook import Scores
+from autograder.grading.places import Places
+from tests.conftest import hand_in, solved_notebook
+
+pytestmark = [pytest.mark.xdist_group("update"), pytest.mark.timeout(600)]
+
+STEM = "ch01_embeddings"
+
+
+@pytest.fixture
+def graded(tmp_path):
+    for learner, changes in {"ada": {}, "bob": {"embed": None}}.items():
+        hand_in(tmp_path, learner, STEM, solved_notebook(STEM, changes))
+    places = Places(tmp_path, f"sqlite:///{tmp_path / 'gradebook.db'}")
+    run.grade_class(tmp_path / "submitted", STEM, places, workers=1)
+    return places
+
+
+def into(places):
+    return ["--into", str(places.folder), "--gradebook", places.gradebook]
+
+
+def score_of(places, learner):
+    with Gradebook(places.gradebook) as gradebook:
+        return gradebook.find_submission(STEM, learner).score
+
+
+def test_a_gradebook_of_an_earlier_release_is_brought_up_to_date(graded, monkeypatch, tmp_path):
+    """What a person wrote stays, and the score of an exercise that was not there comes."""
+    earlier = copy.deepcopy(released(STEM))
+    earlier.cells = [
+        cell
+        for cell in earlier.cells
+        if not cell.metadata.get("nbgrader", {}).get("grade_id", "").endswith("one_hot")
+    ]
+    url = f"sqlite:///{tmp_path / 'earlier.db'}"
+    with monkeypatch.context() as patch:
+        patch.setattr(gradebooks, "released", lambda stem: earlier)
+        with Scores(STEM, url) as scores:
+            scores.sheet_of("bob", None)
+            scores.session.commit()
+            sheet = scores.gradebook.find_submission_notebook(STEM, STEM, "bob")
+            [grade] = [each for each in sheet.grades if each.name == "check_embed"]
+            [comment] = [each for each in sheet.comments if each.name == "embed"]
+            grade.manual_score, comment.manual_comment = 0.5, "see me"
+            scores.session.commit()
+    wanted = pytest.raises(CourseError, match="python -m autograder update")
+    with Scores(STEM, url) as scores, wanted:
+        scores.times()
+    assert main(["update", "--keep", *into(Places(graded.folder, url))]) == 0
+    with Gradebook(url) as gradebook:
+        sheet = gradebook.find_submission_notebook(STEM, STEM, "bob")
+        scores = {each.name: each.score for each in sheet.grades}
+        remarks = {each.name: each.manual_comment for each in sheet.comments}
+    assert scores["check_embed"] == 0.5 and remarks["embed"] == "see me"
+    assert scores["check_one_hot"] == 1
+
+
+def test_a_gradebook_of_this_release_is_left_as_it_is(graded):
+    before = score_of(graded, "ada")
+    renew(STEM, graded.gradebook)
+    assert score_of(graded, "ada") == before
+
+
+def test_what_would_change_is_said_before_it_does(graded, capsys):
+    (graded.folder / "course.csv").write_text(f"chapter,exercise,points\n{STEM},embed,6\n")
+    before = score_of(graded, "bob")
+    assert main(["update", *into(graded)]) == 0
+    said = capsys.readouterr().out
+    assert "bob  7 of 8 -> 7 of 13, by the points of course.csv" in said
+    assert "ada  8 of 8 -> 13 of 13" in said and "Nothing was changed" in said
+    assert score_of(graded, "ada") == 8
+    assert main(["update", "--keep", *into(graded)]) == 0
+    assert (score_of(graded, "ada"), score_of(graded, "bob")) == (13, before)
+
+
+def test_a_learner_is_forgotten_when_one_is_sure(graded, capsys):
+    folder = graded.folder
+    (folder / "deadlines.csv").write_text(
+        f"chapter,due,learner\n{STEM},2030-01-01 12:00 UTC,\n{STEM},2030-02-01 12:00 UTC,bob\n"
+    )
+    (folder / "disputes.csv").write_text(
+        'learner,exercise,why\nbob,embed,"two\nlines"\nada,embed,because\n'
+    )
+    run.grade_class(folder / "submitted", STEM, graded, workers=1)
+    main(["forget", "bob", *into(graded)])
+    assert "There is: 1 rows of deadlines.csv" in capsys.readouterr().out
+    assert score_of(graded, "bob") > 0
+    main(["forget", "bob", "--sure", *into(graded)])
+    left = [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".grading" and b"bob" in path.read_bytes()
+    ]
+    assert left == []
+    assert (folder / "disputes.csv").read_text() == "learner,exercise,why\nada,embed,because\n"
+    with Gradebook(graded.gradebook) as gradebook:
+        assert [each.id for each in gradebook.students] == ["ada"]
+    assert main(["forget", "bob", *into(graded)]) == 2
+    assert "there is nothing about “bob”" in capsys.readouterr().err
+    assert run.grade_class(folder / "submitted", STEM, graded, workers=1)[STEM].before == 1
