@@ -34,6 +34,7 @@ measured yet.
 """
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -101,25 +102,35 @@ def ingredients_table(measured):
 
 def runs_table(runs):
     """Return the table of the long runs, with their commands below it; one sentence where there are
-    none.
+    none. Runs that differ in nothing but their seed are one row: mean and range.
     """
     if not runs:
         return Markdown("*No runs measured yet.*")
     heads = ("text", "weights", "training", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5")
+    groups = {}
+    for run in runs:
+        alike = re.sub(r" --(seed|into) \S+", "", run.get("command") or "")
+        groups.setdefault((run.get("text"), alike), []).append(run)
     rows = [
         (
-            run.get("text") or NOTHING,
-            shown(run.get("weights"), "{:,}"),
-            duration(run.get("seconds")),
-            *(shown(run.get(name), "{:.1f}") for name in ("bleu_greedy", "bleu_beam_5", "chrf")),
+            group[0].get("text") or NOTHING,
+            shown(group[0].get("weights"), "{:,}"),
+            duration(group[0].get("seconds")),
+            *(score_of(group, name) for name in ("bleu_greedy", "bleu_beam_5", "chrf")),
         )
-        for run in runs
+        for group in groups.values()
     ]
-    how = "\n\n".join(map(made_by, runs))
+    how = "\n\n".join(made_by(group[0]) for group in groups.values())
     return Markdown(
         f"{table(heads, rows).data}\n\n::::{{admonition}} What made each row\n:class:"
         f" dropdown\n\n{how}\n::::"
     )
+
+
+def score_of(group, name):
+    """Write a score of runs that differ in their seed alone."""
+    scores = [run[name] for run in group if run.get(name) is not None]
+    return spread(scores, 1, 1) if len(scores) > 1 else shown(next(iter(scores), None), "{:.1f}")
 
 
 def samples_table(runs, text):

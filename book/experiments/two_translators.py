@@ -280,6 +280,12 @@ def recorded(runs, mask, steps, what):
     return np.array(chosen)
 
 
+def losses_by_steps(runs, mask):
+    """Return dict: number of steps -> the recorded losses with a mask, (seeds,)."""
+    budgets = sorted({run["steps"] for run in runs})
+    return {steps: recorded(runs, mask, steps, "loss") for steps in budgets}
+
+
 def masks_table(runs):
     """Return the table of the recorded runs: mean, and range over the seeds. It has all budgets of
     the late mask, and the first and the last of the others, which start out right or wrong.

@@ -41,6 +41,7 @@ from book.figures.ch05_multi_head import (
 )
 from book.figures.ch06_masking import (
     influence_pair,
+    losses_by_mask,
     mask_tables,
     masked_scores,
     training_losses,
@@ -59,6 +60,7 @@ from book.figures.ch09_training import (
     learning_curve,
     learning_rates,
     loss_of_confidence,
+    losses_by_rate,
     recipe_dots,
     two_batches,
 )

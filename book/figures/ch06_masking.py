@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from book.figures.maps import heatmap
-from book.figures.style import BLUE, GREY, MASKED, ORANGE, SEQUENTIAL
+from book.figures.style import BLUE, GREY, MASKED, ORANGE, PURPLE, SEQUENTIAL
 
 
 def masked_scores(scores, allowed, weights, labels):
@@ -58,6 +58,35 @@ def training_losses(curves, held_out, floor):
         xlabel="training step (dots: held-out sentences)", ylabel="loss (log scale)", yscale="log"
     )
     ax.legend(loc="upper right")
+    return figure
+
+
+def losses_by_mask(losses, floor):
+    """Draw the losses on held-out sentences after several numbers of steps, on logarithmic axes.
+
+    Args:
+        losses: dict from a mask to a dict: number of steps -> the loss of each seed.
+        floor: the lowest mean loss that can be reached without seeing the answer.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.4, 3.2))
+    ax.axhline(floor, color=GREY, linewidth=1, linestyle="--")
+    names = {"before the softmax": "mask before the softmax", "after it": "mask after the softmax"}
+    for (mask, by_steps), colour in zip(losses.items(), (BLUE, PURPLE, ORANGE), strict=True):
+        steps = list(by_steps)
+        label = names.get(mask, "no mask")
+        ax.plot(steps, [np.median(each) for each in by_steps.values()], color=colour, label=label)
+        for budget, each in by_steps.items():
+            ax.plot([budget] * len(each), each, "o", color=colour, alpha=0.55, markeredgewidth=0)
+    ax.set(xlabel="training steps", ylabel="held-out loss (log scale)", xscale="log", yscale="log")
+    ax.set_xticks(steps, [f"{each:,}" for each in steps])
+    ax.xaxis.minorticks_off()
+    lowest = min(min(each) for by_steps in losses.values() for each in by_steps.values())
+    ax.set_ylim(lowest / 2, 12 * floor)
+    ax.text(steps[-1], 1.2 * floor, "the lowest honest loss", color=GREY, ha="right", va="bottom")
+    ax.legend(loc="upper left", ncols=3, fontsize=8, columnspacing=1, handlelength=1.5)
     return figure
 
 

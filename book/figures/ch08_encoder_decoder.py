@@ -48,5 +48,5 @@ def heads_at_a_step(weights, words):
         the matplotlib figure.
     """
     _, ax = plt.subplots(figsize=(4.8, 0.9 + 0.4 * len(weights)))
-    labels = [f"head {head}" for head in range(1, len(weights) + 1)]
+    labels = [f"head {head}" for head in range(len(weights))]
     return heatmap(weights, labels, words, ylabel="", ax=ax)

@@ -107,6 +107,37 @@ def learning_curve(training, validation, start):
     return figure
 
 
+def losses_by_rate(losses):
+    """Draw the validation loss against the learning rate, on logarithmic axes, one line for each
+    length of the training.
+
+    Args:
+        losses: dict: number of steps -> dict: rate -> the loss of each seed.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.4, 3.3))
+    shades = np.linspace(0.35, 1.0, len(losses))
+    for (steps, by_rate), shade in zip(losses.items(), shades, strict=True):
+        rates, middles = list(by_rate), [np.mean(each) for each in by_rate.values()]
+        ax.plot(rates, middles, color=BLUE, alpha=shade)
+        for rate, each in by_rate.items():
+            ax.plot([rate] * len(each), each, "o", color=BLUE, alpha=0.7 * shade, markersize=5)
+        best = int(np.argmin(middles))
+        ax.plot(rates[best], middles[best], "o", color=ORANGE, markersize=11, fillstyle="none")
+        ax.text(
+            rates[0] / 1.25, middles[0], f"{steps:,} steps", ha="right", va="center", fontsize=9
+        )
+    ax.set(xlabel="highest learning rate (log scale)", ylabel="validation loss (log scale)")
+    ax.set(xscale="log", yscale="log", xlim=(rates[0] / 4, rates[-1] * 1.3))
+    ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
+    levels = (0.1, 0.2, 0.5, 1, 2, 5)
+    ax.set_yticks(levels, [f"{level:g}" for level in levels])
+    ax.minorticks_off()
+    return figure
+
+
 def recipe_dots(groups, baseline):
     """Show one score for each seed of each variant of a recipe, one row a variant.
 

@@ -6,7 +6,13 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.training import averaging, planted_bugs, reports, training_loop
+from book.experiments.training import (
+    averaging,
+    learning_rates,
+    planted_bugs,
+    reports,
+    training_loop,
+)
 from book.experiments.training.bugs import BUGS, NONE
 
 MOST_LINES = 25
@@ -86,6 +92,36 @@ def test_the_recorded_bugs_are_those_that_are_planted():
         len(runs) == measured["budget"]["seeds"] for runs in reports.by_bug(measured).values()
     )
     assert all(set(run["answers"]) >= set(planted_bugs.QUESTIONS) for run in measured["runs"])
+
+
+def test_the_best_rate_is_chosen_for_each_length_and_seed():
+    runs = [
+        {"steps": steps, "rate": rate, "seed": seed, "validation_loss": loss}
+        for steps, rate, seed, loss in (
+            (10, 0.1, 0, 3.0),
+            (10, 0.1, 1, 1.0),
+            (10, 0.2, 0, 2.0),
+            (10, 0.2, 1, 2.0),
+            (20, 0.1, 0, 0.5),
+            (20, 0.1, 1, 0.6),
+            (20, 0.2, 0, 0.7),
+            (20, 0.2, 1, 0.8),
+        )
+    ]
+    measured = {"budget": {"seeds": 2}, "runs": runs}
+    assert learning_rates.losses_by_rate(measured)[10] == {0.1: [3.0, 1.0], 0.2: [2.0, 2.0]}
+    assert learning_rates.best_rates(measured) == {10: {0.1, 0.2}, 20: {0.1}}
+
+
+@pytest.mark.long
+def test_a_short_run_finds_the_rate_that_a_longer_one_wants_with_an_unseen_seed():
+    page = training_loop.loop_with()
+    for steps in (100, 400):
+        losses = {
+            rate: learning_rates.loss_after(page, rate, steps, seed=11)
+            for rate in (0.003, 0.01, 0.03)
+        }
+        assert min(losses, key=losses.get) == 0.01
 
 
 @pytest.mark.long

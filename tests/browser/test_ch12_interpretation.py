@@ -33,7 +33,8 @@ def text(page):
 def test_the_alignments_are_those_that_were_measured(chapter):
     means = runs("alignments", kind="head", head="mean", layer=1)
     now, later = (shown([run["error_rate"][shift] for run in means]) for shift in (0, 1))
-    assert f"an error rate of {now} %, and of {later} % one row later" in text(chapter)
+    told = f"an error rate of {now} %, and one row later of {later} %"
+    assert told in text(chapter)
 
 
 def test_articles_without_the_heads_that_look_at_the_noun(chapter):

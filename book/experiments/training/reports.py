@@ -14,9 +14,9 @@ ASKED = {  # the question -> how its answer is shown
     "other_source": "another source moves logits by {:.4f}",
     "source_padding": "padding of the source moves logits by {:.2f}",
     "target_padding": "padding of the target moves the loss by {:.3f}",
-    "old_gradients": "another batch before: the gradient turns, by {:.2f} of its length",
+    "old_gradients": "after another batch, the gradient of this one differs by {:.0%}",
     "one_batch": "one batch, 60 times: loss {:.2f}",
-    "exchanged": "another source: the loss rises by {:.2f}",
+    "exchanged": "with another source the loss rises by only {:.2f}",
     "forced": "forced on its own output, {:.0%} of the sentences agree",
 }
 

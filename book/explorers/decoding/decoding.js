@@ -71,7 +71,7 @@
         td.style.setProperty("--weight", weight.toFixed(3));
         return td;
       };
-      const names = ["head", ...heads.map((_, head) => `${head + 1}`), "mean"];
+      const names = ["head", ...heads.map((_, head) => `${head}`), "mean"];
       looks.replaceChildren(html("caption", {}, "Where the heads look"), headings(names),
         html("tbody", {}, ...source.map((word, place) => {
           const cells = columns.map((weights) => cell(weights[place]));

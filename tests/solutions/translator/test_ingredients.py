@@ -86,3 +86,14 @@ def test_the_table_of_runs_takes_what_is_there():
     assert "| something else | – | – | – | – | – |" in table
     assert "\npython -m x\nnrefs:1\n" in table
     assert "The third of three tries." in table
+
+
+def test_runs_that_differ_in_their_seed_alone_are_one_row():
+    one, other = (
+        {"text": "a", "command": f"train --into work/{seed} --seed {seed} --steps 9", "chrf": chrf}
+        for seed, chrf in ((0, 50.0), (1, 52.0))
+    )
+    longer = {**one, "command": "train --into work/2 --seed 0 --steps 10"}
+    rows = measurements.runs_table([one, other, longer]).data.split("\n")
+    scores = [row.split("|")[-2].strip() for row in rows if row.startswith("| a")]
+    assert scores == ["51.0 (50.0 to 52.0)", "50.0"]
