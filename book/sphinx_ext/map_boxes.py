@@ -6,6 +6,8 @@ on a grid of six columns.
 
 from dataclasses import dataclass
 
+from autograder.course import pages_of
+
 ENCODER, DECODER, INSIDE, AROUND = range(4)
 
 
@@ -273,3 +275,11 @@ CHAIN = {  # pairs of boxes that an arrow joins
     *(("masking", "cross"), ("cross", "decoder-feed-forward")),
     *(("decoder-feed-forward", "next-word"), ("feed-forward", "cross")),
 }
+
+
+def boxes_of(page):
+    """Return the boxes that a page of the book teaches; where it has none of its own, those of its
+    chapter's first page.
+    """
+    own = [box for box in BOXES if box.page == page]
+    return own or [box for box in BOXES if box.page == pages_of(page)[0]]

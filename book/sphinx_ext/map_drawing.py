@@ -6,7 +6,15 @@ same boxes run from top to bottom. All sizes are in pixels.
 
 import html
 
-from book.sphinx_ext.map_boxes import AROUND, BOXES, CHAIN, DECODER, ENCODER, INSIDE
+from book.sphinx_ext.map_boxes import (
+    AROUND,
+    BOXES,
+    CHAIN,
+    DECODER,
+    ENCODER,
+    INSIDE,
+    boxes_of,
+)
 
 WIDTH, HEIGHT = 98, 66  # of a box on a wide screen
 GAP = 16
@@ -177,8 +185,9 @@ def large(layout, address):
 
 def small(page):
     """Draw the small map with the boxes of one page lit."""
+    lit = boxes_of(page)
     boxes = "".join(
-        f'<g class="box {box.role}{" here" if box.page == page else ""}">{shape(box, "small")}</g>'
+        f'<g class="box {box.role}{" here" if box in lit else ""}">{shape(box, "small")}</g>'
         for box in BOXES
     )
     lines = f'<path class="arrow" d="{"".join(arrows("small"))}"/>'

@@ -10,7 +10,7 @@ import html
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from book.sphinx_ext.map_boxes import BOXES
+from book.sphinx_ext.map_boxes import boxes_of
 from book.sphinx_ext.map_drawing import large, small
 
 LARGE_MAP = "map-of-the-transformer"
@@ -18,7 +18,7 @@ LARGE_MAP = "map-of-the-transformer"
 
 def here(page):
     """Return in plain words which part of the Transformer a page teaches."""
-    names = dict.fromkeys(box.name for box in BOXES if box.page == page)
+    names = dict.fromkeys(box.name for box in boxes_of(page))
     return " and ".join(names)
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from autograder.course import ROOT
+from autograder.course import ROOT, pages_of
 from book.experiments import measurements
 from book.experiments.family import lora
 
@@ -14,6 +14,12 @@ from book.experiments.family import lora
 @pytest.fixture
 def chapter(page, built_book):
     page.goto(built_book + "book/ch13_family.html")
+    return page
+
+
+@pytest.fixture
+def since(page, built_book):
+    page.goto(built_book + "book/ch13_since_2017.html")
     return page
 
 
@@ -63,28 +69,33 @@ def test_the_word_that_crosses_top_p_is_kept(chapter):
     assert sum(shares) == pytest.approx(1, abs=0.002)
 
 
-def test_products_of_turned_vectors_depend_on_the_distance_alone(chapter):
-    first, far, nearer = (line.split(":")[1] for line in output(chapter, "key at"))
+def test_products_of_turned_vectors_depend_on_the_distance_alone(since):
+    first, far, nearer = (line.split(":")[1] for line in output(since, "key at"))
     assert first == far != nearer
 
 
-def test_what_lora_learns_and_forgets_is_the_record(chapter):
+def test_what_lora_learns_and_forgets_is_the_record(since):
     (counted,) = runs("lora", way="counts")
-    assert chapter.get_by_role("cell", name=f"{counted['test']:.2f}", exact=True).count() == 1
+    assert since.get_by_role("cell", name=f"{counted['test']:.2f}", exact=True).count() == 1
     best = lora.at_the_best_rate(runs("lora"), lora.LORA)
-    row = chapter.get_by_role("row").filter(has_text="LoRA of rank")
+    row = since.get_by_role("row").filter(has_text="LoRA of rank")
     wanted = [shown([run[key] for run in best], 1, 2) for key in ("test", "old")]
     assert row.get_by_role("cell").all_inner_texts()[2:] == wanted
 
 
-def test_the_exercises_come_in_the_notebooks_order(chapter):
+def test_the_exercises_come_in_the_notebooks_order(page, built_book):
     source = (ROOT / "solutions" / "ch13_family.py").read_text(encoding="utf-8")
-    names = re.findall(r'^# %% exercise="(\w+)"', source, re.MULTILINE)
-    assert re.findall(r"Exercise \d+: (\w+)\.", text(chapter)) == names
+    names, found = re.findall(r'^# %% exercise="(\w+)"', source, re.MULTILINE), []
+    for stem in pages_of("ch13_family"):
+        page.goto(f"{built_book}book/{stem}.html")
+        found += re.findall(r"Exercise \d+: (\w+)\.", text(page))
+    assert found == names
 
 
-def test_nothing_on_the_page_is_no_number(chapter):
-    assert not re.search(r"(?<![\w·])nan(?!\w)", text(chapter))
+@pytest.mark.parametrize("stem", pages_of("ch13_family"))
+def test_nothing_on_the_page_is_no_number(page, built_book, stem):
+    page.goto(f"{built_book}book/{stem}.html")
+    assert not re.search(r"(?<![\w·])nan(?!\w)", text(page))
 
 
 def test_what_few_answers_teach_is_the_record(chapter):
@@ -97,12 +108,12 @@ def test_what_few_answers_teach_is_the_record(chapter):
     assert f"and the other one of {scratch} %" in said
 
 
-def test_what_rotary_positions_buy_is_the_record(chapter):
+def test_what_rotary_positions_buy_is_the_record(since):
     old, new = (
         shown([run["validation"] for run in runs("since_2017", variant=variant, steps=1000)], 1, 3)
         for variant in ("as in GPT", "rotary positions")
     )
-    assert f"Rotary positions buy most: {new} nats instead of {old}" in text(chapter)
+    assert f"Rotary positions buy most: {new} nats instead of {old}" in text(since)
 
 
 @pytest.mark.parametrize("task", ["translate", "kind", "roles", "entities", "question", "summary"])

@@ -69,7 +69,7 @@ def measure(steps, seeds):
 
 
 EXPERIMENT = Experiment(
-    page="ch13_family",
+    page="ch13_since_2017",
     asks="do rotary positions serve texts that are longer than the trained ones?",
     long={"steps": 1000, "seeds": 3},
     initialisation=INITIALISATION,

@@ -121,7 +121,7 @@ def at_the_best_rate(runs, way):
 
 
 EXPERIMENT = Experiment(
-    page="ch13_family",
+    page="ch13_since_2017",
     asks="what does LoRA learn of a new style, and what is left of the old one?",
     short={"steps": 40, "seeds": 1, "rates": (3e-3,)},
     long={"steps": 200, "seeds": 3, "rates": (1e-3, 3e-3, 1e-2)},

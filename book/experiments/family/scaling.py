@@ -66,7 +66,7 @@ def straight_line(sizes, losses):
 
 
 EXPERIMENT = Experiment(
-    page="ch13_family",
+    page="ch13_since_2017",
     asks="how does the loss of a tiny GPT fall with its size, and with the text it has read?",
     long={"steps": 400, "seeds": 3},
     initialisation=INITIALISATION,

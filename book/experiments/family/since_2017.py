@@ -144,7 +144,7 @@ def measure(steps, seeds):
 
 
 EXPERIMENT = Experiment(
-    page="ch13_family",
+    page="ch13_since_2017",
     asks="what does each change since 2017 buy a small language model?",
     short={"steps": (40,), "seeds": 1},
     long={"steps": (500, 1000), "seeds": 3},
