@@ -107,6 +107,11 @@ from book.figures.flow.ch09_training import (
 from book.figures.flow.ch10_gpu import life_of_a_step, memory_bars, two_workers
 from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles
 from book.figures.flow.ch12_interpretation import path_of_an_ablation, two_heads_in_turn, word_links
-from book.figures.flow.ch13_family import four_models, image_to_patches
+from book.figures.flow.ch13_family import (
+    four_models,
+    gated_features,
+    image_to_patches,
+    thin_matrices,
+)
 from book.figures.maps import attention_map, heatmap, open_graph
 from book.figures.style import use_house_style

@@ -145,6 +145,8 @@ EXAMPLES = {  # the picture -> what it is given
         *(PIXELS, PIXELS.reshape(3, 2, 3, 2).swapaxes(1, 2).reshape(9, 4)),
         *(2, RNG.normal(size=(9, 8))),
     ),
+    "gated_features": ([2, 2, 2], [-6, -1, 6], [-0.01, -0.27, 5.99], [-0.03, -0.54, 11.97]),
+    "thin_matrices": (64, 2),
 }
 
 
@@ -207,6 +209,9 @@ def test_the_numbers_are_those_that_were_computed():
     shapes = words_in(PICTURES["transformer_diagram"](STATIONS).phone)
     assert "(2, 10, 39)" in shapes and "(2, 10, 32)" in shapes
     hands = PICTURES["clock_hands"](*EXAMPLES["clock_hands"])
+    gated = PICTURES["gated_features"](*EXAMPLES["gated_features"])
+    assert "\N{MINUS SIGN}0.27" in words_in(gated.wide) and "11.97" in words_in(gated.phone)
+    assert "4,096" in words_in(PICTURES["thin_matrices"](64, 2).phone)
     assert "57°" in words_in(hands.wide) and "115" in hands.alt  # one radian, and two
 
 

@@ -137,3 +137,113 @@ def image_to_patches(image, patches, patch_size, rows):
         f" {len(rows[0])} numbers of each row. Patch {marked + 1} is marked on its way.",
         draw,
     )
+
+
+def gated_features(features, gates, factors, products):
+    """Draw how SwiGLU multiplies each feature by what silu makes of its gate.
+
+    Args:
+        features, gates: (hidden,) what two matrices make of a word.
+        factors: (hidden,) silu of the gates.
+        products: (hidden,) features times factors.
+
+    Returns:
+        the Picture.
+    """
+    shown = {
+        "features": [_said(number, 0) for number in features],
+        "gates": [_said(number, 0) for number in gates],
+        "factors": [_said(number, 2) for number in factors],
+        "products": [_said(number, 2) for number in products],
+    }
+
+    def draw(_):
+        sheet, cell = Drawing(), (38, 26)
+        wide = cell[0] * len(features)
+        left, right, middle = wide / 2, wide * 1.5 + 32, wide + 16
+
+        def row(x, y, name, role):
+            return sheet.cells((x - wide / 2, y), [shown[name]], role, cell=cell)
+
+        word = sheet.words((middle, 0), "x", italic=True)
+        up = sheet.box((left, 44), "w_up", "value")
+        gate = sheet.box((right, 44), "w_gate", "purple")
+        found, signs = row(left, 88, "features", "value"), row(right, 88, "gates", "purple")
+        factors = row(right, 160, "factors", "purple")
+        times = sheet.circle((middle, 214), 12, "×")
+        product = row(middle, 248, "products", "value")
+        down = sheet.box((middle, 318), "w_down", "value")
+        sheet.arrow(word.at(0, 0.5), (left, 0), up.north)
+        sheet.arrow(word.at(1, 0.5), (right, 0), gate.north)
+        sheet.arrow(up.south, found.north, role="value")
+        sheet.arrow(gate.south, signs.north, role="purple")
+        sheet.arrow(signs.south, factors.north, role="purple", text="silu")
+        sheet.arrow(found.south, (left, 214), times.west, role="value")
+        sheet.arrow(factors.south, (right, 214), times.east, role="purple")
+        sheet.arrow(times.south, product.north)
+        sheet.arrow(product.south, down.north, role="value")
+        sheet.arrow(down.south, (middle, 362))
+        sheet.words((0, 126), "features", "value", anchor="start", size=SMALL)
+        sheet.words((wide + 32, 126), "gates", "purple", anchor="start", size=SMALL)
+        sheet.words((right + left, 198), "factors", "purple", anchor="end", size=SMALL)
+        return sheet
+
+    told = {name: ", ".join(row) for name, row in shown.items()}
+    return Picture(
+        "A word goes through two matrices. One makes features"
+        f" [{told['features']}], the other one gates [{told['gates']}], of which silu makes"
+        f" factors [{told['factors']}]. Each feature is multiplied by its factor, which gives"
+        f" [{told['products']}], and a third matrix leads back.",
+        draw,
+    )
+
+
+def _said(number, digits):
+    return f"{number:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def thin_matrices(features, rank):
+    """Draw a frozen matrix and the two thin ones that LoRA trains beside it, to scale.
+
+    Args:
+        features: rows and columns of the frozen matrix.
+        rank: columns of the one thin matrix, and rows of the other.
+
+    Returns:
+        the Picture.
+    """
+    thin = f"{rank * features:,} numbers"
+
+    def draw(phone):
+        sheet, side = Drawing(), 116
+        thick = side * rank / features
+
+        def matrix(x, y, role, wide=side, high=side, text="", kind="solid"):
+            centre = (x + wide / 2, y + high / 2)
+            return sheet.box(centre, text, role, width=wide, height=high, size=SMALL, kind=kind)
+
+        frozen = matrix(0, 0, "masked", text=f"W, frozen\n{features**2:,}\nnumbers", kind="frame")
+        sheet.words((side + 18, side / 2), "+", bold=True)
+        one = matrix(side + 42, 0, "orange", wide=thick)
+        other = matrix(one.at(1, 0)[0] + 16, 0, "orange", high=thick)
+        sheet.words((one.centre[0], -14), "B", "orange", bold=True)
+        sheet.words((other.centre[0], -14), "A", "orange", bold=True)
+        sheet.words((other.x + 4, 24), f"A: {thin}\nat random", anchor="start", size=SMALL)
+        sheet.words((other.x + 4, 88), f"B: {thin}\nat first all 0", anchor="start", size=SMALL)
+        if phone:
+            merged = matrix(100, side + 54, "orange", text="W + BA,\nmerged", kind="box")
+            sheet.arrow(frozen.south, (58, merged.west[1]), merged.west, role="masked")
+            start = (other.centre[0], 112)
+            sheet.arrow(start, (start[0], merged.east[1]), merged.east, role="orange")
+        else:
+            x = other.at(1, 0)[0]
+            merged = matrix(x + 66, 0, "orange", text="W + BA,\nmerged", kind="box")
+            sheet.arrow((x + 12, side / 2), merged.west, role="orange")
+        return sheet
+
+    return Picture(
+        f"A square, the frozen matrix W of {features**2:,} numbers, plus the product of two lines"
+        f" of its length: B, {thin}, which begin at 0, and A, {thin}, which begin at"
+        " random. An arrow leads to a square of the size of W, W + BA, into which they are merged.",
+        draw,
+    )
