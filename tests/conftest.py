@@ -27,7 +27,7 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 WIDE = {"width": 1280, "height": 900}
-PLAYWRIGHTS_SECONDS = 30
+PLAYWRIGHTS_SECONDS = 30  # for what a page does, on a machine that is busy
 LONG_SECONDS = 1800  # a training of minutes, on a machine that is busy with something else
 
 # A shell's lines: where Python lies in root's home, that is made to look like a folder that
@@ -169,8 +169,9 @@ def sandbox():
 @pytest.fixture(scope="session")
 def chromium():
     """A browser, one for all tests of a process: Playwright takes no second."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PLAYWRIGHTS_SECONDS * 1000)
     if CHROMIUM is None:
         pytest.fail("no Chromium found; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
