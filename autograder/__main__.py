@@ -4,6 +4,7 @@ proportions | page | bench | demo`.
 """
 
 import argparse
+import os
 import sys
 
 from autograder.course import ROOT, CourseError, chapters, require_chapter
@@ -59,6 +60,9 @@ def main(arguments=None):
     except KeyboardInterrupt:
         print("autograder: stopped; what is finished is kept", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # who reads on, as in `explain ada | head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def add_authoring(commands):

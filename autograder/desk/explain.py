@@ -12,6 +12,7 @@ from autograder.reporting.record import (
     points_lost,
     read_graded,
 )
+from autograder.reporting.results import untouched_in
 from autograder.shared.wire import printable
 
 
@@ -42,15 +43,17 @@ def explain(options):
         )
     for stem, notebook in graded.items():
         record = notebook["metadata"]["autograder"]
-        lines = lines_of(stem, record, by_hand(options.learner, stem, places))
+        manual = by_hand(options.learner, stem, places)
+        lines = lines_of(stem, record, manual, untouched_in(stem, notebook))
         print(*map(printable, lines), sep="\n")
 
 
-def lines_of(stem, record, manual):
+def lines_of(stem, record, manual, untouched):
     """Return the lines about one chapter.
 
     Args:
         manual: exercise -> the score that a person wrote into the gradebook instead.
+        untouched: the exercises that were left as they came; their cases say nothing.
     """
     lines, total, most = [], 0.0, 0.0
     if record.get("problem"):
@@ -69,6 +72,9 @@ def lines_of(stem, record, manual):
             lines.append(f"{'':17}{about_answer(outcome.written)}")
         elif score != outcome.graded:
             lines.append(f"{'':17}written by hand; the grader gave {outcome.graded:g}")
+        if name in untouched and not outcome.graded:
+            lines.append(f"{'':17}left as it came")
+            continue
         for (hidden, title), lost in points_lost(outcome).items():
             lines.append(f"{'':17}−{lost:.2g}  {'hidden: ' if hidden else ''}{title}")
     late, group = late_in(record), group_in(record)

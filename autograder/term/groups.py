@@ -117,8 +117,9 @@ class Groups:
             if len(own) > 1:
                 remark(
                     f"{' and '.join(own)} of the group “{group}” each have a mark of their own in"
-                    f" {stem}, and nobody's was replaced: remove the graded notebook of all but"
-                    " one, and grade again"
+                    f" {stem}, and nobody's was replaced: remove"
+                    f" {' or '.join(str(places.graded(each, stem).parent) for each in own)}, and"
+                    " grade again"
                 )
             if len(own) != 1:
                 continue

@@ -274,7 +274,8 @@ def test_every_number_of_the_table_is_explained(graded, again, capsys):
 
 def test_lost_points_are_explained_case_by_case(graded, again, capsys, tmp_path):
     folder = tmp_path
-    hand_in(folder, "eve", STEM, solved_notebook(STEM, {"one_hot": None}))
+    wrong = {"one_hot": "def one_hot(ids, vocab_size):\n    return None", "embed": None}
+    hand_in(folder, "eve", STEM, solved_notebook(STEM, wrong))
     places = Places(folder, f"sqlite:///{folder / 'gradebook.db'}")
     run.grade_class(folder / "submitted", STEM, places, workers=1)
     assert main(["explain", "eve", "--into", str(folder), "--chapter", STEM]) == 0
@@ -287,3 +288,14 @@ def test_lost_points_are_explained_case_by_case(graded, again, capsys, tmp_path)
         lost.append(float(line.split()[0].replace("−", "-")))
     points = float(lines[begin].split()[2])
     assert -sum(lost) == pytest.approx(points, rel=0.05)
+    begin = next(i for i, line in enumerate(lines) if line.endswith(" embed"))
+    assert lines[begin + 1].strip() == "left as it came"  # and no list of all that it fails
+    assert not lines[begin + 2].strip().startswith("−")
+
+
+def test_whoever_reads_on_may_stop_reading(graded):
+    where = ["--into", str(graded[0]), "--gradebook", graded[1].gradebook]
+    command = [sys.executable, "-u", "-m", "autograder", "explain", "bob", *where]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as explains:
+        explains.stdout.close()
+        assert explains.stderr.read() == b""
