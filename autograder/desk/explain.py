@@ -73,7 +73,7 @@ def lines_of(stem, record, manual, untouched):
         elif score != outcome.graded:
             lines.append(f"{'':17}written by hand; the grader gave {outcome.graded:g}")
         if name in untouched and not outcome.graded:
-            lines.append(f"{'':17}left as it came")
+            lines.append(f"{'':17}−{outcome.points:.3g}  left as it came")
             continue
         for (hidden, title), lost in points_lost(outcome).items():
             lines.append(f"{'':17}−{lost:.2g}  {'hidden: ' if hidden else ''}{title}")

@@ -289,7 +289,7 @@ def test_lost_points_are_explained_case_by_case(graded, again, capsys, tmp_path)
     points = float(lines[begin].split()[2])
     assert -sum(lost) == pytest.approx(points, rel=0.05)
     begin = next(i for i, line in enumerate(lines) if line.endswith(" embed"))
-    assert lines[begin + 1].strip() == "left as it came"  # and no list of all that it fails
+    assert lines[begin + 1].strip() == "−1  left as it came"  # and no list of all that it fails
     assert not lines[begin + 2].strip().startswith("−")
 
 
