@@ -39,7 +39,7 @@ class Process:
         self.control, self.talk, self.printed = control, talk, printed
         self.keeper, self.first, self.group = psutil.Process(keeper), [], None
         with contextlib.suppress(psutil.Error):  # it has ended, which is noticed elsewhere
-            self.first = self.keeper.children()
+            self.first = children_of(self.keeper)
 
     def enter(self, group):
         """Let the process, which has run none of the submission yet, enter a control group that is
@@ -80,3 +80,14 @@ class Process:
         for process in [*self.first, self.keeper]:
             with contextlib.suppress(psutil.Error):
                 process.kill()
+
+
+def children_of(process):
+    """Return a process's children, as Linux lists them where it was built to: psutil looks through
+    all that run on the machine, which takes half as long as to start one.
+    """
+    try:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+            return [psutil.Process(int(pid)) for pid in file.read().split()]
+    except OSError:
+        return process.children()

@@ -16,6 +16,7 @@ from autograder.authoring.loading import load_exercises
 from autograder.boundary import mounts
 from autograder.boundary.client import MOST_OUTPUT
 from autograder.boundary.kernel import LearnerKernel
+from autograder.boundary.process import children_of
 from autograder.boundary.sandbox import Bounds, Sandbox, Unsandboxed
 from autograder.course import ROOT, CourseError
 from autograder.grading.grade import Limits, ask_all
@@ -368,3 +369,13 @@ def test_an_environment_that_holds_the_course_is_refused(monkeypatch):
         Sandbox("ch04_attention"),
     ):
         pass
+
+
+def test_a_process_has_the_children_that_psutil_finds():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        listed = children_of(psutil.Process())
+        assert child.pid in {each.pid for each in listed}
+        assert listed == psutil.Process().children()
+        unlisted = SimpleNamespace(pid="none", children=lambda: "what psutil finds")
+        assert children_of(unlisted) == "what psutil finds"
+        child.communicate()
