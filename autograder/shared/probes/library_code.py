@@ -3,6 +3,7 @@ it was reached or spelled.
 """
 
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -28,16 +29,17 @@ class LibraryCode:
 
     def note(self, frame, event, called):
         """Note one call; see `sys.setprofile`."""
-        if event == "call" and whose(frame) == "a library's":
+        if event == "c_call":
+            module, name, caller = called.__module__, called.__qualname__, frame
+        elif event == "call" and whose(frame) == "a library's":
             module, name = frame.f_globals.get("__name__"), frame.f_code.co_qualname
             caller = frame.f_back
-        elif event == "c_call":
-            module, name, caller = called.__module__, called.__qualname__, frame
         else:
             return
-        if len(self.names) < MOST_NAMES and not for_the_course(caller):
-            whole = f"{module}.{name}" if isinstance(module, str) else name
-            self.names.setdefault(whole[:LONGEST_NAME])
+        whole = (f"{module}.{name}" if type(module) is str else name)[:LONGEST_NAME]
+        if whole in self.names or len(self.names) >= MOST_NAMES or for_the_course(caller):
+            return
+        self.names[whole] = None
 
 
 def for_the_course(frame):
@@ -49,7 +51,12 @@ def for_the_course(frame):
 
 def whose(frame):
     """Return whose code runs in a frame."""
-    path = frame.f_code.co_filename
+    return owner_of(frame.f_code.co_filename)
+
+
+@lru_cache(2000)
+def owner_of(path):
+    """Return whose code a file holds."""
     if path.startswith(COURSE):
         return "the course's"
     return "a learner's" if is_notebook_cell(path) or path.startswith(GRADER) else "a library's"
