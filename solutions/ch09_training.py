@@ -35,8 +35,8 @@ from solutions.ch08_encoder_decoder import Transformer, greedy_decode
 # ## 1. The pair for teacher forcing
 #
 # When the decoder translates, it reads what it has written itself. In training it reads what it
-# *should* have written: the teacher holds its hand. So all positions can be computed at once, and
-# at each the question is: which word comes next?
+# *should* have written: the teacher holds its hand. Because these words are known in advance, all
+# positions can be computed at once, and at each the question is: which word comes next?
 #
 # Cut the batch of targets into two sequences of equal length. `decoder_input` is what the decoder
 # reads: everything but the last column. `expected` is what it should say: everything but the first.
@@ -79,10 +79,10 @@ def teacher_forcing_pair(target_ids):
 # ## 2. A loss with smoothed labels
 #
 # Cross-entropy asks for probability 1 on the right word, and for 0 on every other. No softmax ever
-# gets there, so the scores grow and grow. **Label smoothing** asks for a little less. Of the whole
-# probability it keeps `1 - smoothing` for the target, and spreads `smoothing` evenly over *all*
-# words, the target and `<pad>` included. With $V$ words and $\epsilon$ for `smoothing`, the loss of
-# one position is
+# gets there, so training drives the scores further and further apart. **Label smoothing** asks for
+# a little less. Of the whole probability it keeps `1 - smoothing` for the target, and spreads
+# `smoothing` evenly over *all* words, the target and `<pad>` included. With $V$ words and
+# $\epsilon$ for `smoothing`, the loss of one position is
 #
 # $$ -\sum_{w=1}^{V} q_w \log p_w, \qquad q_w = \frac{\epsilon}{V} + \begin{cases} 1 - \epsilon &
 # \text{if } w \text{ is the target} \\ 0 & \text{otherwise} \end{cases} $$
@@ -130,7 +130,7 @@ def label_smoothed_loss(logits, targets, pad_id=0, smoothing=0.1):
 # %% [markdown]
 # ## 3. The learning rate of each step
 #
-# At the start the weights are random and large steps do harm. So the learning rate of the 2017
+# At the start the weights are random, and large steps do harm. So the learning rate of the 2017
 # paper rises along a line for `warmup_steps` steps, and then falls with the square root of the
 # step:
 #
@@ -143,8 +143,8 @@ def label_smoothed_loss(logits, targets, pad_id=0, smoothing=0.1):
 # For example, with `d_model=512` and `warmup_steps=4000`, step 1 has the rate 0.000000175, step
 # 4000 has 0.000699, the highest, and step 16000 has half of that.
 #
-# *Hint:* where do the two arguments of the minimum meet? Before that step one of them is the
-# smaller, after it the other.
+# *Hint:* where do the two arguments of the minimum meet? Before that step one of them is smaller,
+# and after it the other.
 
 
 # %% exercise="noam_rate" points=2
@@ -244,8 +244,8 @@ def train_step(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
 # %% [markdown]
 # ## 5. Beam search
 #
-# Greedy decoding takes the likeliest word and never looks back. Suppose that a model knows the
-# words 4 and 5, and gives these probabilities:
+# Greedy decoding takes the likeliest word at each step and never goes back. Suppose that a model
+# knows the words 4 and 5, and gives these probabilities:
 #
 # | after | 4 | 5 | `<eos>` |
 # | --- | --- | --- | --- |
@@ -261,12 +261,12 @@ def train_step(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
 # ranks the results by log-probability. Go through the best `2 * beam_size` of them in order. (There
 # may be fewer.)
 #
-# - One that ends in `<eos>` is **finished**. It is put aside, and takes no place among the live
+# - One that ends in `<eos>` is **finished**. It is put aside, and takes no place from the live
 #   ones.
-# - Any other **lives** on, until `beam_size` live. The rest is dropped; but an `<eos>` that comes
-#   further down still counts as finished.
+# - Any other **lives** on, until `beam_size` of them do. The rest are dropped, but one that ends in
+#   `<eos>` further down still counts as finished.
 #
-# With `beam_size=1` go through the single best one alone, so that the search is greedy.
+# With `beam_size=1` go through the best one only, so that the search is greedy.
 #
 # The search ends when nothing lives or when the beginnings, `<bos>` counted, have `max_len` ids,
 # and not before. Among the **finished** ones the highest score wins,
@@ -275,7 +275,7 @@ def train_step(model, optimizer, src, tgt, smoothing=0.1, max_norm=1.0):
 # \text{length}}{6}\right)^{\text{length\_penalty}}} $$
 #
 # where the length counts `<eos>` and not `<bos>`. Without the division short sentences would win,
-# since every further word makes the log-probability smaller. If none has finished, the live one
+# because every further word makes the log-probability smaller. If none has finished, the live one
 # with the highest score wins. Return its words, a list of Python `int`s without `<bos>` and
 # `<eos>`.
 #
@@ -354,7 +354,7 @@ def beam_step(step_log_probs, live, eos_id, beam_size):
 # %% [markdown]
 # ## What you have now
 #
-# Everything that training needs: the question and the answer, the loss, the rate, the step, and a
-# way to get good sentences out of what was learned. Wrapped in a loop over batches this is a
-# translator. The chapter in the book shows the loop that the course uses, with what a real run adds
-# to it.
+# You have everything that training needs: the question and the answer, the loss, the rate and the
+# step. You also have a way to get good sentences out of what was learned. Wrapped in a loop over
+# batches, this is a translator. The chapter in the book shows the loop that the course uses, with
+# what a real run adds to it.

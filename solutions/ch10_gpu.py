@@ -48,7 +48,7 @@ from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair, t
 # - A parameter may be **shared**: the same `Parameter` object is then used in several places, as
 #   when the output layer reuses the embedding's table. It counts once. Two different parameters
 #   that happen to hold equal numbers count twice.
-# - A **buffer**, such as a table of positions, is no parameter.
+# - A **buffer**, such as a table of positions, is not a parameter.
 #
 # For example, let a model have an embedding of 10 words with 4 features, and an output layer
 # `nn.Linear(4, 10)` with a bias. That makes 40 + 40 + 10 = 90. If the output layer shares the
@@ -142,7 +142,7 @@ def training_bytes(model, moments=2):
 # another 4. A whole training step therefore does 6 operations per parameter and word.
 #
 # **Utilization** is the share of the peak that these operations make up. Which parameters and which
-# words take part is the caller's business, and the chapter has a section on it. Do not cap the
+# words to count is for the caller to decide, and the chapter has a section on it. Do not cap the
 # result at 1: a number above it tells the caller that something was counted wrongly.
 #
 # For example, a model of 50 million parameters that trains on 100,000 words a second does 6 · 50
@@ -235,7 +235,7 @@ def autocast_loss(model, src, tgt, smoothing=0.1, dtype=torch.bfloat16):
 # Do it so that the result equals one `train_step` on all parts together:
 #
 # - the loss is the mean over all words of all parts. A **word** is a target that is not `<pad>`, as
-#   in chapter 9: `<eos>` is one, and `<bos>`, which is never a target, is none. A part with more
+#   in chapter 9: `<eos>` is one, but `<bos>` is not, because it is never a target. A part with more
 #   words has a larger share in the mean;
 # - gradients that are left over from before do not count, all gradients of the whole batch are
 #   clipped together, once, to `max_norm`, and the optimizer steps once;
@@ -248,9 +248,9 @@ def autocast_loss(model, src, tgt, smoothing=0.1, dtype=torch.bfloat16):
 # nothing changes, and the result is 0.0.
 #
 # For example, one part has 3 words and the mean loss 2.0, another has 1 word and the mean loss 4.0.
-# Together the loss is (3 · 2.0 + 1 · 4.0) / 4 = 2.5. The mean of the two means would be 3.0, and
-# its gradient would listen three times as much to the single word of the second part as to a word
-# of the first.
+# Together the loss is (3 · 2.0 + 1 · 4.0) / 4 = 2.5. The mean of the two means would be 3.0, and in
+# its gradient the single word of the second part would count three times as much as a word of the
+# first.
 #
 # *Hint:* each part's share depends on the words of *all* parts. When do you count them?
 
@@ -301,8 +301,8 @@ def accumulated_step(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
 # Combine the gradients of one parameter, stacked along the first axis. A worker's share is its part
 # of all words. There are three rules for the edges:
 #
-# - A worker without words has nothing to say, even if its gradient is nan (because a mean over no
-#   words is 0 divided by 0).
+# - A worker without words does not count, even if its gradient is nan (because a mean over no words
+#   is 0 divided by 0).
 # - A nan of a worker that did have words stays in the result, because something went wrong there
 #   and hiding it would not repair it.
 # - If no worker had a word, raise a `ValueError`.
@@ -347,6 +347,6 @@ def average_gradients(gradients, words):
 # %% [markdown]
 # ## What you have now
 #
-# You can say what a training costs before you start it, and you have the three pieces that let it
-# grow: 16-bit products, batches larger than the memory, and gradients from many devices. The
+# You can say what a training run costs before you start it, and you have the three pieces that let
+# it grow: 16-bit products, batches larger than the memory, and gradients from many devices. The
 # chapter in the book puts them together and measures each.

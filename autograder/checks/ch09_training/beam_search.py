@@ -230,8 +230,8 @@ stops_when_enough_ended = wrong(
 
 @wrong(
     "what has ended takes a place",
-    """After a step in which one ends, fewer live than there is room for. How many extensions do
-    you go through?""",
+    """After a step in which a sentence ends, fewer live on than there is room for. How many
+    extensions do you go through?""",
     rule="share",
 )
 def best_extensions_alone(found, eos_id, beam_size, finished):
@@ -328,8 +328,8 @@ always_six_tenths = wrong(
 
 divided_by_length = wrong(
     "the score is divided by a power of the length",
-    """Your score divides by a power of something else than the formula does. Compute it for a
-    sentence of one word.""",
+    """Your score does not divide by what the formula divides by. Compute both for a sentence of one
+    word.""",
     score=lambda total, length, penalty: total / max(length, 1) ** penalty,
 )
 
@@ -368,7 +368,8 @@ def penalised_on_the_way(step_log_probs, live):
 
 @wrong(
     "the last word says all",
-    "You rank hypotheses by their last word. What have they brought with them?",
+    """You rank hypotheses by their last word alone. What do they bring with them from the steps
+    before?""",
     rule="candidates",
 )
 def last_word_alone(step_log_probs, live):
@@ -434,15 +435,15 @@ without_last_word = wrong(
 
 wrong(
     "the result is a tensor",
-    """The words are right, and their container is not. Which method makes a Python list of a
-    tensor?""",
+    """The words are right, but their container is not. Which method turns a tensor into a Python
+    list?""",
     then=torch.LongTensor,
 )
 
 
 wrong(
     "the result is a list of tensors",
-    """The words are right, and each of them is still a tensor. Which method turns it into a Python
+    """The words are right, but each of them is still a tensor. Which method turns it into a Python
     number?""",
     then=lambda found: list(torch.LongTensor(found)),
 )

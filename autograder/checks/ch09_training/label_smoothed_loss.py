@@ -210,7 +210,7 @@ wrong(
 
 wrong(
     "padding is 0",
-    "Right as long as padding is 0. Where do you use the argument that says which id it has?",
+    "Right as long as the id of padding is 0. Where do you use the argument that holds this id?",
     pad_id=0,
 )
 
@@ -298,8 +298,8 @@ wrong(
 
 wrong(
     "a loss of 0 is a constant",
-    """A training loop calls `backward()` on whatever you return. Does your 0 know of the logits
-    that it came from?""",
+    """A training loop calls `backward()` on whatever you return. Is your 0 still connected to the
+    logits?""",
     then=lambda loss: loss if loss else loss.detach(),
 )
 

@@ -68,7 +68,7 @@ wrong(
 
 @wrong(
     "before the first step the rate is 0",
-    "With a rate of 0 a step is lost. As which step should step 0 be treated?",
+    "With a rate of 0 a step is lost. Which step should step 0 be treated as?",
     around=True,
 )
 def of_0_first(right, step, *others):
@@ -122,7 +122,7 @@ wrong(
 
 wrong(
     "the power -1.5 belongs to the whole product",
-    "During the warm-up the rate should rise along a line. To what does the power -1.5 belong?",
+    "During the warm-up the rate should rise along a line. What does the power -1.5 apply to?",
     rising=lambda step, warmup_steps: (step * warmup_steps) ** -1.5,
 )
 
@@ -136,8 +136,8 @@ wrong(
 
 wrong(
     "a minus binds before a power and a division",
-    """The shape of your curve is right, but a factor is wrong. In which order does Python work
-    through a power and a division?""",
+    """The shape of your curve is right, but a factor is wrong. In which order does Python evaluate
+    a power and a division?""",
     factor=lambda d_model: d_model**-1 / 2,
 )
 
@@ -165,7 +165,7 @@ wrong(
 
 @wrong(
     "the highest rate is 1",
-    """Your curve has the right shape and the height 1. The formula gives the rate itself, not a
+    """Your curve has the right shape, but its height is 1. The formula gives the rate itself, not a
     factor for it.""",
 )
 def up_to_1(step, d_model, warmup_steps):

@@ -192,8 +192,7 @@ wrong(
 
 @wrong(
     "each parameter is clipped by itself",
-    """Each of your parameters has a length and a factor of its own. How long are all gradients
-    together?""",
+    "You clip each parameter by its own length. How long are all gradients together?",
     rule="clip",
 )
 def each_tensor(parameters, max_norm):
@@ -325,8 +324,8 @@ def sum_of_losses(logits, expected, smoothing):
 
 wrong(
     "the decoder should say what it reads",
-    """At each position your decoder reads the very word that it is asked for. What do the two
-    results of exercise 1 stand for?""",
+    """At each position your decoder reads the very word that it is asked for. What is each of the
+    two results of exercise 1 for?""",
     pair=of_the_same,
 )
 

@@ -331,8 +331,8 @@ def joined(right, model, optimizer, parts, smoothing=0.1, max_norm=1.0):
 
 wrong(
     "a part without words does no harm",
-    """What does your model make of a part that holds nothing but padding? Look for a nan, and
-    remember what becomes of it when it is multiplied by 0.""",
+    """What does your model compute for a part that holds nothing but padding? Look for a nan, and
+    remember what a nan times 0 is.""",
     skipped=lambda count: False,
 )
 

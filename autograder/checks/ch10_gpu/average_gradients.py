@@ -122,7 +122,7 @@ wrong(
 
 wrong(
     "few words count for much",
-    "Compare the shares of a worker with many words and of one with few. Which is larger?",
+    "Compare the share of a worker with many words and that of one with few. Which is larger?",
     share=lambda weights, wide: (
         torch.where(weights > 0, 1 / weights.to(wide), 0)
         / torch.where(weights > 0, 1 / weights.to(wide), 0).sum()

@@ -96,14 +96,15 @@ wrong(
 
 wrong(
     "a share is at most 1",
-    "What should a caller see who counted wrongly? Read again what the statement says about 1.",
+    """What should callers see if they have counted wrongly? Read again what the statement says
+    about 1.""",
     then=lambda share: min(share, 1.0),
 )
 
 
 wrong(
     "a share is a percentage",
-    "Your number is a percentage. Which share does a device have that is fully used?",
+    "Your number is a percentage. What is the share if a device is used fully?",
     then=lambda share: 100 * share,
 )
 
