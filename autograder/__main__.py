@@ -1,7 +1,4 @@
-"""The course's commands: `python -m autograder release | work | grade-work | export | grade |
-explain | disputes | defence | assist | overview | update | forget | push | new | check |
-proportions | page | bench | demo`.
-"""
+"""The course's commands: for learners, for those who grade, and for those who change the course."""
 
 import argparse
 import os

@@ -83,11 +83,14 @@ def notebook_of(stem):
 
 
 def require_chapter(stem):
-    """Return `stem` if it is a chapter with exercises.
+    """Return the chapter with exercises that a stem names, or the beginning of one: "ch04".
 
     Raises:
-        CourseError: if it is not; the message lists those that are.
+        CourseError: if there is none; the message lists those that are.
     """
+    begin_so = [each for each in chapters() if each.startswith(f"{stem}_")]
+    if len(begin_so) == 1:
+        return begin_so[0]
     if stem not in chapters():
         raise CourseError(f"there is no chapter {stem!r}; there are: {', '.join(chapters())}")
     return stem

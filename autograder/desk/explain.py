@@ -34,11 +34,12 @@ def explain(options):
     }
     if not graded:
         known = [each.name for each in folder.iterdir()] if folder.is_dir() else []
-        close = difflib.get_close_matches(options.learner, known, n=1)
+        alike = {each.lower(): each for each in known}
+        close = difflib.get_close_matches(options.learner.lower(), alike, n=1)
         raise CourseError(
             printable(
                 f"nothing of “{options.learner}” has been graded in {places.folder}"
-                + (f"; did you mean {close[0]}?" if close else "")
+                + (f"; did you mean {alike[close[0]]}?" if close else "")
             )
         )
     for stem, notebook in graded.items():
@@ -75,14 +76,13 @@ def lines_of(stem, record, manual, untouched):
         if name in untouched and not outcome.graded:
             lines.append(f"{'':17}−{outcome.points:.3g}  left as it came")
             continue
-        for (hidden, title), lost in points_lost(outcome).items():
-            lines.append(f"{'':17}−{lost:.2g}  {'hidden: ' if hidden else ''}{title}")
+        lines += [f"{'':17}{told}" for told in why_not_more(outcome)]
     late, group = late_in(record), group_in(record)
     if late and late.by:
-        penalty = total * (1 - late.kept)
+        penalty = round(total * (1 - late.kept), 2)
         total -= penalty
         lines.append(
-            f"  {-penalty:>6.3g}         {late.by} late: due {late.due}, handed in"
+            f"  {-penalty:>6g}         {late.by} late: due {late.due}, handed in"
             f" {late.handed_in}; {late.kept:.0%} stays"
         )
     elif late:
@@ -95,6 +95,25 @@ def lines_of(stem, record, manual, untouched):
         f" {record.get('seed', '')[:8]}, file {record.get('notebook', '')[:8]}"
     )
     return [f"{stem}: {round(total, 2):g} of {most:g}", *lines]
+
+
+def why_not_more(outcome):
+    """Return a line for each case that cost points; one for all where all failed for one reason,
+    such as a cell that stopped.
+    """
+    lost = points_lost(outcome)
+    failed = [case for case in outcome.cases if not case["passed"]]
+    reasons = {case["message"] for case in failed}
+    if len(failed) == len(outcome.cases) > 1 and len(reasons) == 1:
+        return [f"−{sum(lost.values()):.3g}  {' '.join(reasons)}"]
+    lines = [
+        f"−{points:.3g}  {'hidden: ' if hidden else ''}{title}"
+        for (hidden, title), points in lost.items()
+    ]
+    if outcome.followed:
+        names = " and ".join(outcome.followed)
+        lines.append(f"asked again with the course's own {names}, whose mistakes count there alone")
+    return lines
 
 
 def about_answer(answer):

@@ -3,24 +3,26 @@
 import contextlib
 import csv
 import io
+import json
 import shutil
 
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import text
 
 from autograder.course import CourseError
+from autograder.desk.overview import write_overview
 from autograder.grading.command import graded_chapters, places_from
 from autograder.grading.gradebook import open_quietly
 from autograder.grading.places import only_writer
-from autograder.grading.run import report
+from autograder.grading.run import hand_back
 from autograder.shared.wire import printable
 from autograder.term import deadlines, disputes, groups
+from autograder.term.groups import read, read_groups
 from autograder.term.tables import SEPARATORS
 from autograder.whole_files import write_whole
 
 FOLDERS = ("submitted", "autograded", "feedback", "disputes")
 TABLES = (deadlines.FILE, groups.FILE, disputes.FILE)
-MADE_OF_ALL = ("defence", "reports/overview.html")  # which any run of their commands makes anew
 
 
 def forget(options):
@@ -44,11 +46,22 @@ def forget(options):
     found = [str(each) for each in folders]
     found += [f"{count} rows of {name}" for name, count in rows.items()]
     found += ["their submissions and scores in the gradebook"] * known
+    sheets = sorted(str(each) for each in places.folder.glob("defence/*"))
+    found += [
+        f"the whole class's sheets and keys in {each}; `defence` makes the others' again, with the"
+        " same questions"
+        for each in sheets
+    ]
+    left = left_alone(places.folder / groups.FILE, learner)
+    others = [
+        f"“{partner}” is a group of one then: works alone from now on, and keeps what there is"
+        for partner in left
+    ]
     done = "Gone" if options.sure else "There is"
     if options.sure:
         with only_writer(places.folder):
             take_away(places, learner, folders, rows)
-    print(*map(printable, [f"{done}: {each}" for each in found]), sep="\n")
+    print(*map(printable, [*(f"{done}: {each}" for each in found), *others]), sep="\n")
     if not options.sure:
         print("Nothing was taken away; --sure does it, and nothing brings it back.")
         return
@@ -59,12 +72,15 @@ def forget(options):
 
 
 def take_away(places, learner, folders, rows):
-    """Take away what was found; then make the reports anew."""
+    """Take away what was found; then make anew what was made of it."""
+    changed = leave_groups(places, learner)
     for folder in folders:
         shutil.rmtree(folder)
     for name in rows:
         path = places.folder / name
         gone = set(with_learner(path, learner))
+        if name == groups.FILE:
+            gone.update(*left_alone(path, learner).values())
         lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
         write_whole(path, "".join(line for at, line in enumerate(lines, 1) if at not in gone))
     with Gradebook(places.gradebook) as gradebook:
@@ -72,35 +88,85 @@ def take_away(places, learner, folders, rows):
             gradebook.remove_student(learner)
         if gradebook.db.bind.dialect.name == "sqlite":
             gradebook.db.execute(text("VACUUM"))  # or their name stays in pages that nobody uses
-    for name in MADE_OF_ALL:
-        path = places.folder / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    shutil.rmtree(places.folder / "defence", ignore_errors=True)
     try:
         stems = graded_chapters(places.folder)
     except CourseError:
         stems = []
     for path in (places.folder / "reports").glob("*/report.html"):
         if path.parent.name in stems:
-            report(path.parent.name, places, {})
+            hand_back(path.parent.name, places, changed.get(path.parent.name, []))
         else:
             shutil.rmtree(path.parent)  # nobody else has handed in
+    page = places.folder / "reports" / "overview.html"
+    if page.exists():
+        page.unlink()
+        if stems:
+            write_overview(places)
+
+
+def leave_groups(places, learner):
+    """Let no record say any more that a learner was in a group, or handed in for one: whoever is
+    left of it has handed in instead.
+
+    Returns:
+        chapter -> list of the others whose record says something else now.
+    """
+    table, changed = read_groups(places.folder), {}
+    for path in sorted(places.folder.glob("autograded/*/*/*.ipynb")):
+        other, stem = path.parts[-3:-1]
+        notebook = read(path)
+        told = notebook and notebook["metadata"]["autograder"].get("group")
+        members = table.of(stem).get(told["name"], []) if told else []
+        left = [each for each in members if each != learner]
+        if other == learner or learner not in members:
+            continue
+        if len(left) == 1:
+            del notebook["metadata"]["autograder"]["group"]
+        elif told["handed_in_by"] == learner:
+            told["handed_in_by"] = left[0]
+        else:
+            continue
+        write_whole(path, json.dumps(notebook, ensure_ascii=False, separators=(",", ":")))
+        changed.setdefault(stem, []).append(other)
+    return changed
+
+
+def left_alone(path, learner):
+    """Return who would be the only member of a group without a learner, and the numbers of the
+    table's lines that say so: dict by name.
+    """
+    groups_of = {}
+    for lines, row in rows_of(path) if path.exists() else ():
+        group = row.get("chapter", ""), row.get("group")
+        groups_of.setdefault(group, {})[row.get("learner")] = lines
+    left = {}
+    for members in groups_of.values():
+        if len(members) == 2 and learner in members:
+            (partner, lines), *_ = [each for each in members.items() if each[0] != learner]
+            left.setdefault(partner, []).extend(lines)
+    return left
 
 
 def with_learner(path, learner):
     """Return the numbers of a table's lines that are about a learner."""
+    return [line for lines, row in rows_of(path) if row.get("learner") == learner for line in lines]
+
+
+def rows_of(path):
+    """Yield the numbers of the lines of each row of a table, and its cells by column."""
     content = path.read_text(encoding="utf-8-sig")
     first = content.lstrip().split("\n")[0]
     separator = max(SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator)
-    names, before, found = None, 0, []
+    names, before = None, 0
     for cells in reader:
         lines, before = range(before + 1, reader.line_num + 1), reader.line_num
         cells = [cell.strip() for cell in cells]
         if names is None:
             names = [cell.lower() for cell in cells]
-        elif dict(zip(names, cells, strict=False)).get("learner") == learner:
-            found += lines  # a cell may have several lines
-    return found
+        else:
+            yield lines, dict(zip(names, cells, strict=False))  # a cell may have several lines
 
 
 def is_student(db_url, learner):

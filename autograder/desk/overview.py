@@ -8,12 +8,13 @@ from statistics import mean
 
 import numpy as np
 
-from autograder.authoring.released import solutions_in, stubs
+from autograder.authoring.released import exercises_by_name, solutions_in, stubs
 from autograder.course import chapters
 from autograder.grading.command import graded_chapters, places_from
 from autograder.reporting.learner_page import environment
 from autograder.reporting.record import group_in, outcomes_of, read_graded, total_of
 from autograder.shared.wire import printable
+from autograder.term.points import read_points
 from autograder.whole_files import write_whole
 
 FEWEST = 5  # learners who answer, before anything is said of a case or an exercise
@@ -46,17 +47,22 @@ def overview(options):
     """Write the page `reports/overview.html` of a class.
 
     Raises:
-        CourseError: if nothing has been graded.
+        CourseError: if nothing has been graded, or a table is not clear.
     """
-    places = places_from(options)
-    stems = graded_chapters(places.folder)
+    print(printable(write_overview(places_from(options))))
+
+
+def write_overview(places):
+    """Write the page; return a sentence that says where it is."""
+    points = read_points(places.folder, exercises_by_name)
+    stems = [each for each in graded_chapters(places.folder) if points.has(each)]
     term = [chapter_of(stem, read_graded(stem, places.folder / "autograded")) for stem in stems]
     page = (
         environment()
         .get_template("overview.html.j2")
         .render(
             stems=stems,
-            missing=[stem for stem in chapters() if stem not in stems],
+            missing=[stem for stem in chapters() if stem not in stems and points.has(stem)],
             learners=learners_in(term),
             returning=returning(term),
             separating=separating(term),
@@ -68,7 +74,7 @@ def overview(options):
     path = places.folder / "reports" / "overview.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)
-    print(printable(f"{len(stems)} chapters, {len(learners_in(term))} learners: {path}"))
+    return f"{len(stems)} chapters, {len(learners_in(term))} learners: {path}"
 
 
 def chapter_of(stem, graded):
@@ -166,7 +172,7 @@ def doubtful(term):
                 why = f"nobody passes it, and {count} pass other cases of this exercise"
                 rows.append(row_of(chapter, exercise, title, hidden, why=why))
     for row in correlations(term):
-        if row["with_rest"] < -0.2:
+        if row["with_rest"] < -max(0.2, 2 / row["count"] ** 0.5):  # less may be chance
             rows.append({**row, "why": "who is right elsewhere fails it, and the other way round"})
     return rows[:MOST]
 
@@ -185,7 +191,8 @@ def correlations(term):
             if len(told) < FEWEST or told.std() == 0 or others.std() == 0:
                 continue
             found = float(np.corrcoef(told, others)[0, 1])
-            yield row_of(chapter, exercise, title, hidden, with_rest=found, share=told.mean())
+            numbers = {"with_rest": found, "share": told.mean(), "count": len(told)}
+            yield row_of(chapter, exercise, title, hidden, **numbers)
 
 
 def row_of(chapter, exercise, title, hidden, **more):

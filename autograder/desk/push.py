@@ -8,9 +8,14 @@ import os
 from autograder.course import CourseError, require_chapter
 from autograder.desk.platforms import PLATFORMS, Refused, require_safe
 from autograder.grading.command import places_from
-from autograder.reporting.record import known_on, read_graded, total_of
+from autograder.reporting.record import answers_that_wait, known_on, read_graded, total_of
 from autograder.shared.wire import printable
 from autograder.whole_files import write_whole
+
+MADE_IN = {
+    "canvas": "under Account, Settings, New access token",
+    "moodle": "from an administrator, for a web service,",
+}
 
 
 def push(options):
@@ -27,7 +32,7 @@ def push(options):
     variable = f"{name.upper()}_TOKEN"
     token = os.environ.get(variable, "")
     if options.send and not token:
-        raise CourseError(f"there is no token in {variable}; the page for instructors says where")
+        raise CourseError(f"there is no token in {variable}; {MADE_IN[name]} you get one")
     sent = Sent(places.folder / "pushed" / f"{name}-{options.assignment}.json", url)
     marks = {
         learner: (total_of(notebook["metadata"]["autograder"]), known_on(name, notebook))
@@ -36,6 +41,8 @@ def push(options):
     if not marks:
         raise CourseError(f"nothing of {stem} has been graded in {places.folder}; grade first")
     changed = {each: mark for each, mark in marks.items() if sent.marks.get(each) != mark[0]}
+    if waiting := answers_that_wait(stem, places.folder / "autograded"):
+        print(f"{waiting} answers in words wait for a mark, and count 0 as long as they do.")
     if not options.send:
         for learner, (mark, _) in changed.items():
             print(printable(f"  {learner}: {shown(sent.marks.get(learner))} -> {mark:g}"))

@@ -6,7 +6,7 @@ import copy
 
 from nbgrader.api import Gradebook
 
-from autograder.authoring.released import exercises_by_name
+from autograder.authoring.released import about, exercises_by_name, released, written_in
 from autograder.course import CourseError, require_chapter
 from autograder.grading.command import graded_chapters, places_from, summary_of_regrading
 from autograder.grading.gradebook import Scores, open_quietly, register_release
@@ -47,16 +47,18 @@ def update(options):
 
 
 def other_exercises(stem, places):
-    """Return sentences about the exercises that this release has and the records have not, and the
-    other way round.
+    """Return sentences about the exercises and questions in words that this release has and the
+    records have not, and the other way round.
     """
     now = {
         name: points for name, (chapter, points) in exercises_by_name().items() if chapter == stem
     }
+    now |= {name: about(cell)["points"] for name, cell in written_in(released(stem)).items()}
     seen = {}
     for _, notebook in read_graded(stem, places.folder / "autograded"):
-        for cell in notebook["metadata"]["autograder"]["cells"]:
-            seen.setdefault(cell["exercise"], 0)
+        record = notebook["metadata"]["autograder"]
+        seen |= dict.fromkeys(cell["exercise"] for cell in record["cells"])
+        seen |= dict.fromkeys(record.get("written", {}))
     new = [f"{name} ({points:g} points)" for name, points in now.items() if name not in seen]
     gone = [name for name in seen if name not in now]
     lines = [f"{stem}: new in this release, and answered by nobody yet: {', '.join(new)}."] * bool(

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from autograder.course import SUBMITTED, CourseError, chapters, require_chapter
 from autograder.grading.places import Places
-from autograder.grading.regrade import regrade_class
+from autograder.grading.regrade import regrade_class, settle_class
 from autograder.grading.run import grade_class
 from autograder.grading.workers import CERTIFICATES, Scheduler
 from autograder.shared.wire import printable
@@ -73,7 +73,10 @@ def scheduler_from(options):
 
 def grade(options, stem, places, how):
     """Grade what was handed in; return a summary of each chapter, and whether all were graded."""
-    tallies = grade_class(options.folder or SUBMITTED, stem, places, remark=remark, **how)
+    if options.folder or any(SUBMITTED.glob("*")) or not any(places.folder.glob("autograded/*")):
+        tallies = grade_class(options.folder or SUBMITTED, stem, places, remark=remark, **how)
+    else:
+        tallies = settle_class([stem] if stem else graded_chapters(places.folder), places, remark)
     summaries = [summary_of(each, tally) for each, tally in tallies.items()]
     return summaries, not any(tally.failed for tally in tallies.values())
 
@@ -167,15 +170,26 @@ def summary_of(stem, tally):
             f"{len(tally.failed)} could not be graded, through no fault of theirs; run this again:"
         )
         lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
+    if tally.new:
+        names = printable(", ".join(tally.new))[:300]
+        lines.append(f"Names that this class did not have before: {names}.")
+    if tally.older:
+        names = printable(", ".join(tally.older))[:300]
+        lines.append(
+            f"Not graded, because what was handed in later has been: {names}. To grade the earlier"
+            " file all the same, take their folder out of autograded/ first."
+        )
     if tally.settled.weighed:
         count = len(tally.settled.weighed)
-        lines.append(f"Points: what the exercises of {count} count has changed.")
+        lines.append(f"Points: {count} now count as course.csv says.")
     if tally.settled.charged:
         count = len(tally.settled.charged)
-        lines.append(f"Deadlines: what {count} are told of their time has changed.")
+        lines.append(f"Deadlines: {count} have a new line about their time.")
     if tally.settled.decided:
         names = printable(", ".join(tally.settled.decided))[:300]
-        lines.append(f"Disputes: what was decided has changed for {names}.")
+        lines.append(f"Disputes: what the table says is now in the records of {names}.")
+    if tally.waiting:
+        lines.append(f"Answers in words that wait for a mark: {tally.waiting}.")
     if tally.unsandboxed:
         lines.append(UNSANDBOXED)
     lines += tally.missing

@@ -10,7 +10,7 @@ from autograder.grading.answers import carry_marks
 from autograder.grading.grade import Limits
 from autograder.grading.handed_in.submission import Submission, code_cells
 from autograder.grading.places import Places, only_writer
-from autograder.grading.run import hand_back, keep_graded
+from autograder.grading.run import Tally, finish, hand_back, keep_graded
 from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.reporting.record import Outcome, outcomes_of
@@ -57,11 +57,12 @@ def regrade_class(
         raise CourseError(
             f"no submission to {stem} has been graded in {places.folder}; grade first"
         )
+    points = read_points(places.folder, exercises_by_name)
     changes, before, failed, outdated, kept = [], {}, [], [], []
     with only_writer(places.folder):
         with graders(stem, workers, scheduler, unsandboxed, places) as (pool, scores):
             if keep:
-                rules = rules_of(places, scores())
+                rules = rules_of(places, points, scores())
             tasks = tasks_of(stem, paths, limits or Limits(), unsandboxed, before, failed)
             for done, (task, outcome) in enumerate(results(pool, tasks), 1):
                 show(stem, done, len(paths), task.learner)
@@ -73,7 +74,8 @@ def regrade_class(
                 record = json.loads(outcome)["metadata"]["autograder"]
                 if earlier.get("checks") != task.checks:
                     outdated.append(task.learner)
-                changes += differences(task.learner, earlier, record)
+                as_they_count = [points.as_they_count(stem, each) for each in (earlier, record)]
+                changes += differences(task.learner, *as_they_count)
                 if keep:
                     keep_graded(outcome, task, places, scores())
                     kept.append(task.learner)
@@ -85,9 +87,31 @@ def regrade_class(
     return len(paths), changes, failed, outdated
 
 
-def rules_of(places, scores):
+def settle_class(stems, places, remark=lambda text: None):
+    """Bring what has been graded to what the class's tables say today; nothing is graded.
+
+    Args:
+        stems: chapters of which something has been graded.
+
+    Returns:
+        dict[str, Tally] by chapter.
+    """
+    from autograder.grading.gradebook import Scores  # it takes a moment, which others need not
+
+    tallies = {}
+    with only_writer(places.folder):
+        points = read_points(places.folder, exercises_by_name)
+        for stem in stems:
+            with Scores(stem, places.gradebook) as scores:
+                rules = rules_of(places, points, scores)
+                settled = rules.settle(stem, places, scores, remark)
+                tallies[stem] = Tally(before=len(scores.times()), settled=settled)
+            finish(stem, tallies[stem], places)
+    return tallies
+
+
+def rules_of(places, points, scores):
     """Return the Rules of a class that has been graded before."""
-    points = read_points(places.folder, exercises_by_name)
     groups = read_groups(places.folder)
     return Rules.of(places.folder, points, groups, lambda: scores.students)
 

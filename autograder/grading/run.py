@@ -46,6 +46,9 @@ class Tally:
         before: submissions that had been graded before.
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
         outdated: learners who were graded with another version of what decides than today's.
+        new: learners whose names a class that has been graded before did not know.
+        older: learners who have been graded with something that they handed in later.
+        waiting: answers in words that nobody has marked.
         unsandboxed: whether any learner's code ran without a boundary.
         settled: for whom the class's tables changed something, once that is known.
         missing: what the sandbox could not give, in sentences; each is there once.
@@ -56,6 +59,9 @@ class Tally:
     before: int = 0
     failed: list = field(default_factory=list)
     outdated: list = field(default_factory=list)
+    new: list = field(default_factory=list)
+    older: list = field(default_factory=list)
+    waiting: int = 0
     unsandboxed: bool = False
     settled: Settled | None = None
     missing: list = field(default_factory=list)
@@ -119,11 +125,25 @@ def grade_class(
                 )
                 if rules.late.deadlines.first(each) is not None:
                     for handed_in in group:
-                        scores().set_time(handed_in.learner, handed_in.timestamp)
+                        if handed_in.learner not in tallies[each].older:
+                            scores().set_time(handed_in.learner, handed_in.timestamp)
                 tallies[each].settled = rules.settle(each, places, scores(), remark)
-            more = dict.fromkeys([*learners, *tallies[each].settled.learners])
-            tallies[each].report = hand_back(each, places, [*more])
+            finish(each, tallies[each], places, learners)
     return tallies
+
+
+def finish(stem, tally, places, learners=()):
+    """Write the pages and the report of a chapter once its tables are settled.
+
+    Args:
+        learners: who have no page yet; those for whom a table has changed something get another.
+    """
+    changed = dict.fromkeys([*learners, *tally.settled.learners])
+    tally.report = hand_back(stem, places, [*changed])
+    if written_in(released(stem)):
+        from autograder.reporting.record import answers_that_wait
+
+        tally.waiting = answers_that_wait(stem, places.folder / "autograded")
 
 
 def known_learners(found, places):
@@ -145,6 +165,8 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
         Tally, and the learners who have no page yet.
     """
     tally, learners = Tally(unsandboxed=unsandboxed), []
+    known = {path.name for path in places.folder.glob("autograded/*")}
+    tally.new = [each.learner for each in group if known and each.learner not in known]
     checks, seed = version_of_checks(stem), places.seed(stem)
 
     def done(learner):
@@ -160,7 +182,13 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
                 tally.failed.append((learner, f"{type(error).__name__}: {error}"))
                 done(learner)
                 continue
-            before = graded_before(places.graded(learner, stem), stem, submission)
+            path = places.graded(learner, stem)
+            before = graded_before(path, stem, submission)
+            if before is None and is_older(handed_in, submission, path, scores):
+                tally.older.append(learner)
+                tally.before += 1
+                done(learner)
+                continue
             if before is None:
                 yield Task(stem, learner, submission, seed, checks, limits, unsandboxed, when)
                 continue
@@ -257,6 +285,19 @@ def graded_before(path, stem, submission):
         return notebook if same else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def is_older(handed_in, submission, path, scores):
+    """Return whether what has been graded of a learner is another file, and was handed in later.
+
+    Args:
+        path: of their graded notebook.
+    """
+    record = record_in(path)
+    if handed_in.timestamp is None or record.get("notebook") in (None, submission.sha256):
+        return False
+    graded = scores().times().get(handed_in.learner)
+    return graded is not None and handed_in.timestamp < graded
 
 
 def is_entered(learner, stem, places, scores):

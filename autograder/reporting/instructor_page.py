@@ -220,6 +220,7 @@ def about_exercise(name, points, results):
         "mean": mean(shares) if shares else 0,
         "full": sum(share >= 1 for share in shares),
         "untouched": len(results) - len(written),
+        "undefined": sum(name in result.undefined for result in written),
         "answered": answered,
         "spark": [
             (

@@ -20,6 +20,7 @@ class Outcome:
         dispute: `why` its learner complained, the `points` that an instructor gave instead, or
             None, and the `reason`, or ""; None where nobody did.
         graded: what the grader gave, whoever decided otherwise.
+        followed: the exercises whose mistakes were not charged here a second time.
         written: what the record says of an answer in words, which a person marks; None for an
             exercise. As long as nobody has, its `score` is None, and the answer counts 0.
     """
@@ -30,6 +31,7 @@ class Outcome:
     dispute: dict | None = None
     graded: float = 0.0
     written: dict | None = None
+    followed: tuple = ()
 
 
 def outcomes_of(record):
@@ -62,6 +64,7 @@ def outcome_of(cells, dispute=None):
     return Outcome(
         score=dispute["points"] if decided else graded,
         points=sum(cell["points"] for cell in cells),
+        followed=tuple(dict.fromkeys(name for cell in cells for name in cell.get("followed", ()))),
         dispute=dispute,
         graded=graded,
         cases=tuple(
@@ -187,6 +190,15 @@ def read_graded(stem, autograded=AUTOGRADED, remark=None):
         when = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
         notebook["metadata"]["autograder"].setdefault("graded", when)
         yield learner, joined(notebook)
+
+
+def answers_that_wait(stem, autograded=AUTOGRADED):
+    """Return how many answers in words nobody has marked in a chapter's graded notebooks."""
+    return sum(
+        answer["score"] is None
+        for _, notebook in read_graded(stem, autograded, lambda sentence: None)
+        for answer in notebook["metadata"]["autograder"].get("written", {}).values()
+    )
 
 
 def joined(notebook):

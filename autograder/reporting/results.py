@@ -37,6 +37,7 @@ class Result:
         beliefs: exercise -> the misconceptions that were recognised.
         missed: exercise -> (title, hidden) of the cases that failed, where others passed.
         untouched: the exercises that were left as they came.
+        undefined: the exercises of whose name nothing was there to be asked.
         prints: exercise -> `autograder.reporting.likeness.Print`.
         flags: remarks for human eyes.
         known_as: see `autograder.grading.handed_in.submission.Submission`.
@@ -55,6 +56,7 @@ class Result:
     beliefs: dict
     missed: dict
     untouched: set
+    undefined: set
     prints: dict
     flags: list[Flag] = field(default_factory=list)
     known_as: str = ""
@@ -111,6 +113,7 @@ def result_of(learner, notebook, reading):
         beliefs={name: found for name, each in outcomes.items() if (found := beliefs_in(each))},
         missed={name: missed_in(each) for name, each in outcomes.items() if answers(each)},
         untouched=reading.untouched,
+        undefined={name for name, each in outcomes.items() if is_undefined(name, each)},
         prints=reading.prints,
         flags=[*flags_of_record(record), *reading.flags],
         known_as=str(record.get("known_as", "")),
@@ -152,6 +155,14 @@ def beliefs_in(outcome):
 def answers(outcome):
     """Return whether an exercise passes any case."""
     return any(case["passed"] for case in outcome.cases)
+
+
+def is_undefined(name, outcome):
+    """Return whether no case could be asked, because there is nothing of the exercise's name."""
+    beginning = f"{name} is not defined"
+    return bool(outcome.cases) and all(
+        case["message"].startswith(beginning) for case in outcome.cases
+    )
 
 
 def missed_in(outcome):

@@ -45,9 +45,13 @@ class Points:
         """Return (chapter, points) of each exercise of the course, by its name."""
         return {**self.of_release(), **self.given}
 
+    def has(self, stem):
+        """Return whether a chapter is graded in this class."""
+        return self.chapters is None or stem in self.chapters
+
     def require(self, stem):
         """Raise a CourseError if a chapter is not graded in this class."""
-        if self.chapters is not None and stem not in self.chapters:
+        if not self.has(stem):
             raise CourseError(f"{stem} is not in {FILE}, so it is not graded in this class")
 
     def chosen(self, found, remark):
@@ -81,6 +85,22 @@ class Points:
             if chapter == stem
         }
 
+    def given_in(self, stem):
+        """Return the points of a chapter's exercises that have others than in the release, by
+        name.
+        """
+        return {name: points for name, (chapter, points) in self.given.items() if chapter == stem}
+
+    def as_they_count(self, stem, record):
+        """Return a record whose cells have the points that hold today, where the class has given
+        the chapter points of its own; it is itself otherwise.
+        """
+        if not self.given_in(stem):
+            return record
+        record = {**record, "cells": [dict(cell) for cell in record["cells"]]}
+        weighed_anew(record["cells"], self.cells(stem))
+        return record
+
     def weigh(self, stem, places, scores):
         """Bring records and gradebook to the points that hold today, without running anybody's
         code.
@@ -93,7 +113,7 @@ class Points:
             list of the learners for whom that changed anything.
         """
         told = places.folder / "reports" / stem / APPLIED
-        given = {name: points for name, (chapter, points) in self.given.items() if chapter == stem}
+        given = self.given_in(stem)
         if not given and not told.exists():
             return []  # all count what they always did
         cells, changed = self.cells(stem), []

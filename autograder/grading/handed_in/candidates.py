@@ -20,6 +20,8 @@ from autograder.shared.wire import printable
 MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")
 # What programs, `make lab` among them, add to the name of a copy.
 COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|\(before [\d, -]+\)|", re.IGNORECASE)
+# What a browser adds to the name of a file of which it has one already.
+SAVED_AGAIN = re.compile(r"[_\- ]*\(\d+\)$")
 CANVAS = re.compile(r"(?P<learner>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
 # Bytes: nbgrader's gradebook holds no more characters, and a folder's name 255 bytes.
 LONGEST_NAME = 128
@@ -104,6 +106,7 @@ def from_candidates(candidates, stem, remark):
     """
     arranged = in_folders_of_learners([candidate.path for candidate in candidates], chapters())
     told = told_of(candidates, arranged, stem)
+    told = without_nobodys(told, remark)
     guess = stem or usual_chapter([each.stem for each in told.values()])
     if stem:
         remark_on_others(told, stem, remark)
@@ -146,6 +149,17 @@ def told_of(candidates, arranged, stem):
         )
         told[candidate] = Told(learner, by_cells or by_path, by_path)
     return told
+
+
+def without_nobodys(told, remark):
+    """Leave out the files that are called after a chapter and nobody, and say which they are."""
+    nobodys = [each for each in told if told[each].learner in chapters()]
+    if nobodys:
+        remark(
+            "not graded, because their names do not say whose they are:"
+            f" {first_of([str(each.path) for each in nobodys])}; call them <learner>.ipynb"
+        )
+    return {each: what for each, what in told.items() if each not in nobodys}
 
 
 def remark_on_others(told, stem, remark):
@@ -228,7 +242,7 @@ def learner_and_chapter(path, stems):
     rest = path.stem.replace(chapter, "").strip("_- ") if chapter else path.stem
     if folders and COPY.fullmatch(rest):
         return folders[-1], chapter
-    return rest or path.stem, chapter
+    return SAVED_AGAIN.sub("", rest) or path.stem, chapter
 
 
 def by_platform(path):

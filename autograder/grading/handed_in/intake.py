@@ -165,9 +165,7 @@ def short_text(path):
 
 def in_flat_folder(place, stem, remark):
     """Return the notebooks of a folder, each named by its learner."""
-    files = [
-        path for path in sorted(place.rglob("*.ipynb")) if ".ipynb_checkpoints" not in path.parts
-    ]
+    files = [path for path in sorted(place.rglob("*.ipynb")) if not is_a_programs(path)]
     candidates = []
     for path in files:
         changed = datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(tzinfo=None)
@@ -177,6 +175,13 @@ def in_flat_folder(place, stem, remark):
             )
         )
     return from_candidates(candidates, stem, remark)
+
+
+def is_a_programs(path):
+    """Return whether a program has left a file there, of which its learner knows nothing."""
+    return path.name.startswith("._") or not {"__MACOSX", ".ipynb_checkpoints"}.isdisjoint(
+        path.parts
+    )
 
 
 def begins_like_a_zip(path):
@@ -199,11 +204,7 @@ def in_zip(place, stem, remark):
     candidates = []
     for member in members:
         path = PurePosixPath(member.filename)
-        if (
-            path.suffix != ".ipynb"
-            or "__MACOSX" in path.parts
-            or ".ipynb_checkpoints" in path.parts
-        ):
+        if path.suffix != ".ipynb" or is_a_programs(path):
             continue
         candidates.append(
             Candidate(path, lambda member=member: read_member(archive, member), when(member), "zip")

@@ -112,3 +112,40 @@ def test_a_learner_is_forgotten_when_one_is_sure(graded, capsys):
     assert main(["forget", "bob", *into(graded)]) == 2
     assert "there is nothing about “bob”" in capsys.readouterr().err
     assert run.grade_class(folder / "submitted", STEM, graded, workers=1)[STEM].before == 1
+
+
+def test_points_of_a_table_that_holds_already_change_nothing(graded, capsys):
+    (graded.folder / "course.csv").write_text(
+        f"chapter,exercise,points\n{STEM},embed,6\n{STEM},one_hot,0\n"
+    )
+    run.grade_class(graded.folder / "submitted", STEM, graded, workers=1)
+    for command in (["update"], ["grade", "--regrade"]):
+        assert main([*command, *into(graded)]) == 0
+        said = capsys.readouterr().out
+        assert "2 have the same scores to the bit" in said and "would change" not in said
+
+
+@pytest.mark.parametrize("gone", ["ada", "bob"])
+def test_who_is_left_of_a_group_of_two_works_alone(graded, capsys, gone):
+    """Ada handed in for both; the other keeps the mark, whoever of them is forgotten."""
+    folder = graded.folder
+    (folder / "groups.csv").write_text("group,learner\nA,ada\nB,cyd\nA,bob\nB,dan\n")
+    hand_in(folder, "cyd", STEM, solved_notebook(STEM))
+    for path in folder.glob("*/bob/*/*.ipynb"):
+        path.unlink()
+    (folder / "submitted" / "bob" / STEM).rmdir()
+    run.grade_class(folder / "submitted", None, graded, workers=1)
+    main(["overview", *into(graded)])
+    (left,) = {"ada", "bob"} - {gone}
+    mark = score_of(graded, left)
+    capsys.readouterr()
+    main(["forget", gone, "--sure", *into(graded)])
+    assert f"“{left}” is a group of one then" in capsys.readouterr().out
+    assert (folder / "groups.csv").read_text() == "group,learner\nB,cyd\nB,dan\n"
+    assert mark == score_of(graded, left) == 8
+    page = (folder / "feedback" / left / STEM / f"{STEM}.html").read_text(encoding="utf-8")
+    assert gone not in page
+    overview = (folder / "reports" / "overview.html").read_text(encoding="utf-8")
+    assert left in overview and gone not in overview
+    run.grade_class(folder / "submitted", None, graded, workers=1)
+    assert score_of(graded, left) == 8

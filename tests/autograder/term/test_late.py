@@ -203,7 +203,7 @@ def test_the_command_says_what_deadlines_changed(graded, again):
         [sys.executable, "-m", "autograder", *words], capture_output=True, text=True
     )
     assert said.returncode == 0, said.stderr
-    assert "Deadlines: what 4 are told of their time has changed." in said.stdout
+    assert "Deadlines: 4 have a new line about their time." in said.stdout
 
 
 def test_nbgrader_takes_off_the_same_and_no_more(graded, tmp_path):
