@@ -13,7 +13,7 @@
 # length. In this notebook you count that cost, and then you write what real systems do about it:
 # attention in **tiles**, which never holds the table of scores; a **cache** of keys and values, so
 # that a decoder does not compute them again for each new word; **grouped queries**, which make that
-# cache smaller; and a **window**, which makes the cost grow with the length and not its square.
+# cache smaller; and a **window**, with which the cost need not grow with the square of the length.
 #
 # The chapter of the same name in the book has the pictures and the measurements. Each exercise
 # below is a statement, code to complete, and a cell that checks it at once. Replace each `raise
@@ -340,10 +340,10 @@ def grouped_query_attention(query, key, value, mask=None):
 # %% [markdown]
 # ## 7. A window
 #
-# If each position sees only the last `window` words, the cost grows with the length and no longer
-# with its square, and the cache stops growing, too. Write the mask: causal, and a position sees
-# **itself and the `window - 1` positions before it**. Count carefully, because real systems have
-# been one off in both directions.
+# If each position sees only the last `window` words, the cache stops growing. If tiles in which
+# nothing is seen are left out as well, the cost grows with the length and no longer with its square.
+# Write the mask: causal, and a position sees **itself and the `window - 1` positions before it**.
+# Count carefully, because real systems have been one off in both directions.
 #
 # For example, 4 positions with a window of 2 have the mask
 #
