@@ -2,10 +2,19 @@
 made by hand, so that the truth is known.
 """
 
+from dataclasses import replace
+
 import pytest
 import torch
 
-from book.experiments.heads import ablations, alignments, explanations, other_weights, same_heads
+from book.experiments.heads import (
+    ablations,
+    alignments,
+    explanations,
+    other_weights,
+    patching,
+    same_heads,
+)
 from book.experiments.heads.alignments import perfect
 from book.experiments.heads.translators import (
     Seen,
@@ -235,3 +244,81 @@ def test_one_sentence_of_many(sentences):
     one = sentences.only(3)
     assert isinstance(one, Sentences) and one.known == [sentences.known[3]]
     assert torch.equal(one.src[0], sentences.src[3]) and len(one.expected) == 1
+
+
+@pytest.fixture(scope="module")
+def swaps(known):
+    return patching.drawn_swaps(known)
+
+
+def test_a_swap_changes_one_noun_and_the_gender_of_its_article(swaps):
+    forms = {
+        (noun.english[plural], plural): (noun.italian[plural], noun.gender[plural])
+        for noun in NOUNS.values()
+        for plural in (False, True)
+    }
+    assert len(swaps) >= 3
+    for one, english, place, determiner, noun in swaps:
+        both = zip(one.english, english, strict=True)
+        assert [i for i, (old, new) in enumerate(both) if old != new] == [noun]
+        assert (noun, place) in one.agreement and (determiner, place) in one.sure
+        word, gender = forms[english[noun], one.italian[place] in ("i", "le")]
+        article = grammar.definite_article(gender, one.italian[place] in ("i", "le"), word)
+        if one.english[determiner] == "a":
+            article = grammar.before({"m": "un", "f": "una"}[gender], word)
+        assert article == patching.OTHER[one.italian[place]]
+
+
+@pytest.fixture
+def both(known, swaps):
+    others = [replace(one, english=english) for one, english, *_ in swaps]
+    run = Run([*known, *others])
+    with torch.no_grad():
+        made = patching.BothRuns(run.model, patching.as_pairs(run, swaps))
+        made.kept = torch.ones_like(made.kept)  # an untrained model has few articles right
+        yield made
+
+
+def test_copying_everything_makes_the_other_run(both):
+    heads = list(patching.cross_heads(both.model))
+    everywhere = both.memory_with(["determiner", "noun", "rest"])
+    assert both.moved_by()["moved"] == pytest.approx(0, abs=1e-3)
+    assert both.moved_by(everywhere)["moved"] == pytest.approx(1, abs=1e-3)
+    # the rows before have looked at the source, too, and are not copied
+    assert len(heads) == 4 and both.moved_by(heads=heads)["moved"] == pytest.approx(1, abs=0.1)
+    parts = [both.moved_by(both.memory_with([name]))["moved"] for name in both.pairs.places]
+    assert len({*parts, 0, 1}) == 5
+
+
+def test_a_patched_head_changes_one_row(both):
+    pairs, model = both.pairs, both.model
+    source = pairs.sentences.src, pairs.sentences.tgt
+    before = model(*source)
+    module, found = model.decoder[1].cross_attention, both.seen[1].outputs["cross", 1]
+    with patching.head_patched(module, 1, pairs.at(found), pairs.row):
+        after = model(*source)
+    moved = ((after - before).abs() > 1e-5).any(dim=-1)
+    there = torch.arange(moved.shape[1]) == pairs.row[:, None]
+    assert moved[there].all() and not moved[~there].any()
+
+
+def test_what_a_head_adds_straight_is_a_part_of_the_difference(both):
+    """The parts of the last state, each normed alike, add up to the logits."""
+    layer, norm, pairs = both.model.decoder[1].cross_attention, both.model.decoder_norm, both.pairs
+    state, generator = pairs.at(both.seen[0].hidden[-1]), both.model.generator
+    added = sum(both.added(both.seen[0], 1, head) for head in range(layer.num_heads))
+    heads = pairs.at(both.seen[0].outputs["cross", 1]) @ layer.w_o.weight.T
+    rest = state - heads  # with all else that was added
+    centred = rest - rest.mean(dim=-1, keepdim=True)
+    deviation = (state.var(dim=-1, correction=0, keepdim=True) + norm.eps).sqrt()
+    without = both.difference(generator(centred / deviation * norm.weight + norm.bias))
+    assert torch.allclose(both.difference(generator(norm(state))) - without, added, atol=1e-4)
+
+
+def test_patches_have_a_row_for_each_part(known, swaps, monkeypatch):
+    everything = torch.ones(len(swaps), dtype=torch.bool)
+    monkeypatch.setattr(patching, "right", lambda logits, ids: everything)
+    run = Run([*known, *(replace(one, english=english) for one, english, *_ in swaps)])
+    rows = list(patching.rows_of(0, run, run.model, swaps, known))
+    assert [row["patch"] for row in rows] == ["states"] * 5 + ["head"] * 4 + ["heads"] * 5
+    assert {row["pairs"] for row in rows} == {len(swaps)}
