@@ -201,11 +201,13 @@ def test_scores_that_are_the_effect_are_perfect(sentences):
 
 
 def test_heads_are_paired_by_what_they_share(run, known):
-    layers, said = same_heads.looked(run, run.model, known)
-    swapped = [layer.flip(0) for layer in layers], said
-    row = same_heads.compared(0, 1, 1, (layers, said), swapped)
+    layers, said, articles = same_heads.looked(run, run.model, known)
+    swapped = [layer.flip(0) for layer in layers], said, articles
+    row = same_heads.compared(0, 1, 1, (layers, said, articles), swapped)
     assert row["pairing"] == [1, 0] and row["matched"] == pytest.approx(1) and row["agree"] == 1
     assert row["by_number"] < 1 and row["overlap"][0][1] == 1
+    alone = row["articles"]
+    assert alone["pairing"] == [1, 0] and alone["by_chance"] != row["by_chance"]
 
 
 def test_other_weights_are_found_where_there_are_some(monkeypatch):
