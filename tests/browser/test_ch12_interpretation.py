@@ -43,9 +43,18 @@ def test_articles_without_the_heads_that_look_at_the_noun(chapter):
     assert said in text(chapter)
 
 
+def test_what_carries_a_gender_is_what_was_patched(chapter):
+    noun, the = (runs("patching", places=[place]) for place in ("noun", "determiner"))
+    moved, flipped = (shown([run[key] for run in noun]) for key in ("moved", "flipped"))
+    told = f"it moves the logits by {moved} % and changes {flipped} % of the articles"
+    assert told in text(chapter)
+    assert f"which moves them by {shown([run['moved'] for run in the])} %" in text(chapter)
+
+
 @pytest.mark.parametrize(
     ("row", "method"),
     [
+        ("attention, first layer", "attention, first layer"),
         ("attention, last layer", "attention, last layer"),
         ("with rollout through the encoder", "last layer and rollout"),
         ("gradient, its length", "gradient"),
@@ -70,8 +79,10 @@ def test_two_attentions_with_one_output(chapter):
 
 
 def test_the_induction_head_goes_on_with_the_text(chapter):
-    said = chapter.locator(".output").filter(has_text="what it says").inner_text()
-    assert said.split("\n")[0].endswith("<bos> cat sat")
+    printed = chapter.locator(".output").filter(has_text="induction scores").inner_text()
+    both, no_first, no_second, _ = printed.strip().split("\n")
+    assert both == "1 1 says: - - - - - cat sat"
+    assert no_first[3:] == no_second[3:] == " says: - - - - - - -"
 
 
 def test_nothing_on_the_page_is_no_number(chapter):
