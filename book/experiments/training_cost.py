@@ -117,9 +117,9 @@ def measured_roofline(sizes=(4, 16, 64, 256, 512), numbers=2**22):
     Returns:
         bytes a second, and a list of (size, operations per byte, operations a second).
     """
-    vector = torch.ones(numbers)
-    result = torch.empty_like(vector)
-    bandwidth = 8 * numbers / best_seconds(lambda: torch.add(vector, 1, out=result))
+    vector, other, result = torch.ones(3, numbers)
+    seconds = best_seconds(lambda: torch.add(vector, other, out=result))
+    bandwidth = 12 * numbers / seconds  # two numbers of 4 bytes are read and one is written
     points = []
     for size in sizes:
         one, other = torch.ones(size, size), torch.ones(size, size)
