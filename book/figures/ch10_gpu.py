@@ -72,9 +72,7 @@ def two_timelines(timelines):
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(
-        len(timelines), 1, figsize=(5.8, 1.7 * len(timelines)), sharex=True
-    )
+    figure, axes = plt.subplots(len(timelines), 1, figsize=(5.8, 1.7 * len(timelines)), sharex=True)
     for ax, (title, (launches, kernels)) in zip(axes, timelines.items(), strict=True):
         for row, (bars, colour) in enumerate(((launches, ORANGE), (kernels, BLUE))):
             ax.broken_barh(bars, (row - 0.3, 0.6), color=colour, edgecolor="white", linewidth=1)
