@@ -92,7 +92,10 @@ def arrays_in(value):
     """Return all numbers within a plain value, as arrays of real numbers, in order."""
     match value:
         case bool() | int() | float():
-            return [np.array(value, dtype=float)]
+            try:
+                return [np.array(value, dtype=float)]
+            except OverflowError:  # 10 ** 400
+                return []
         case np.ndarray() | Tensor():
             array = numbers(value)
             return [array] if array.dtype.kind in "biuf" else []

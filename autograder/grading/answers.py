@@ -37,12 +37,13 @@ def write_answers(notebook, stem, record):
 
 def as_text(source):
     """Return Markdown that shows a text as it was typed, its long lines broken."""
+    shown = printable(source)  # what it drops may have stood between two backticks
     lines = [
         part
-        for line in printable(source).split("\n")
+        for line in shown.split("\n")
         for part in textwrap.wrap(line, WIDTH, replace_whitespace=False) or [""]
     ]
-    longest = max(map(len, re.findall("`+", source)), default=0)
+    longest = max(map(len, re.findall("`+", shown)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}text", *lines, fence])
 

@@ -5,7 +5,7 @@ from torch.nn import functional
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.draw import normal
-from autograder.authoring.drawn import drawn, integer
+from autograder.authoring.drawn import draw, drawn, integer
 from autograder.shared.probes import arguments_after, device_kept, gradients, returned_for_views
 from solutions.ch13_family import patchify
 
@@ -19,7 +19,7 @@ def images(rng, batch, channels, rows, columns, patch_size, **kind):
 
 @drawn
 def images_of(rng, *shape, patch_size):
-    return {"images": normal(rng, *shape), "patch_size": patch_size}
+    return {"images": normal(rng, *shape), "patch_size": draw(patch_size, rng)}
 
 
 def patchify_with(

@@ -16,8 +16,10 @@ from autograder.grading.handed_in.submission import (
 )
 from autograder.shared.wire import printable
 
-# Begins a folder's name, or a file's.
+# Begins a file's name; what the learner called it comes after.
 MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")
+# A folder's: Moodle's own part is its last, whatever somebody has called themselves before it.
+MOODLE_FOLDER = re.compile(r"(?P<learner>.+)_(?P<id>\d+)_assignsubmission_file")
 # What programs, `make lab` among them, add to the name of a copy.
 COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|\(before [\d, -]+\)|", re.IGNORECASE)
 # What a browser adds to the name of a file of which it has one already.
@@ -251,7 +253,7 @@ def by_platform(path):
     What the platform wrote stands before what the learner called the file.
     """
     *folders, name = path.parts
-    matches = [("moodle", MOODLE.match(part)) for part in folders]
+    matches = [("moodle", MOODLE_FOLDER.match(part)) for part in folders]
     matches += [("canvas", CANVAS.fullmatch(path.stem)), ("moodle", MOODLE.match(name))]
     return next(((platform, match) for platform, match in matches if match), (None, None))
 

@@ -246,3 +246,7 @@ def test_numbers_that_hardly_differ_are_no_question():
     assert questions.is_close_call(one, other)
     assert not questions.is_close_call(one, one)
     assert not questions.is_close_call(one, {"result": np.array([0.4, 1.0])})
+
+
+def test_a_number_beyond_every_float_is_no_array():
+    assert arrays_in({"result": 10**400}) == [] and len(arrays_in([10**400, 2])) == 1

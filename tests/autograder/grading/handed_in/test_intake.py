@@ -126,6 +126,13 @@ def test_a_moodle_zip(tmp_path):
     assert seen(found) == [("Ada Lovelace_101", STEM, None), ("Bruno Ricci_102", STEM, None)]
 
 
+def test_who_calls_themselves_like_a_classmates_folder_takes_nobodys_place(tmp_path):
+    own = "Ada Lovelace_101_assignsubmission_file_"
+    members = {f"{own}/x.ipynb": RIGHT, f"{own}103_assignsubmission_file_/x.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert [each.learner for each in found] == ["Ada Lovelace_101", f"{own[:-1]}_103"]
+
+
 def test_a_zip_of_nbgraders_folders(tmp_path):
     members = {
         f"submitted/ada/{STEM}/{STEM}.ipynb": RIGHT,
