@@ -9,10 +9,15 @@ a cell of the learner's notebook: there is no module and no namespace of ours be
 """
 
 import ast
+import contextlib
+import re
 from functools import cache
 
 from autograder.authoring.loading import solution_sources
 from autograder.authoring.released import stubs
+
+# `%%time`, `!pip install numpy`, `softmax?`
+IPYTHONS_LINE = re.compile(r"^[ \t]*[%!].*$|^.*\?[ \t]*$", re.MULTILINE)
 
 
 def carried_errors(stem, sources, outcomes):
@@ -78,8 +83,10 @@ def closure(stem, names):
 
 
 def names_in(source):
-    """Return the names that a cell's code mentions; none, if it cannot be read."""
-    try:
-        return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
+    """Return the names that a cell's code mentions; none, if it cannot be read. Lines that only
+    IPython understands, such as `%%time`, mention none.
+    """
+    for text in (source, IPYTHONS_LINE.sub("", source)):
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    return set()

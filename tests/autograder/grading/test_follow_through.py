@@ -52,6 +52,18 @@ def test_a_wrong_split_costs_attention_nothing_and_itself_what_it_costs(sandbox)
     assert sum("asked again with the course's own split_heads" in text for text in texts) == 2
 
 
+@pytest.mark.parametrize("line", ["%%time\n{}", "!true\n{}", "{}\n%timeit 1", "{}\nsoftmax?"])
+def test_a_line_for_ipython_does_not_hide_whose_mistake_it_is(line):
+    source = "def scaled_dot_product_attention(query, key, value):\n    return softmax(query)"
+    failed = [
+        {"exercise": name, "score": 0, "points": 1}
+        for name in ("softmax", "scaled_dot_product_attention")
+    ]
+    sources = {"scaled_dot_product_attention": line.format(source), "softmax": "x"}
+    again = carried_errors("ch04_attention", sources, failed)
+    assert again == {("softmax",): ["scaled_dot_product_attention"]}
+
+
 @pytest.mark.parametrize(
     "attention", [FROM_ITS_NAMESPACE, None], ids=["from a namespace", "a stub"]
 )
