@@ -2,6 +2,7 @@
 for whom, and with `--keep` the change itself. What was written into the gradebook by hand stays.
 """
 
+import contextlib
 import copy
 
 from nbgrader.api import Gradebook
@@ -94,11 +95,9 @@ def renew(stem, db_url):
     Scores come with the next regrade.
     """
     open_quietly()
-    try:
+    with contextlib.suppress(CourseError):  # other cells
         register_release(stem, db_url)
         return
-    except CourseError:
-        pass  # other cells
     times, by_hand, remarks = {}, {}, {}
     with Gradebook(db_url) as gradebook:
         for submission in gradebook.assignment_submissions(stem):

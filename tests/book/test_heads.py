@@ -297,7 +297,8 @@ def test_a_patched_head_changes_one_row(both):
     source = pairs.sentences.src, pairs.sentences.tgt
     before = model(*source)
     module, found = model.decoder[1].cross_attention, both.seen[1].outputs["cross", 1]
-    with patching.head_patched(module, 1, pairs.at(found), pairs.row):
+    found = pairs.at(found)[:, patching.block_of(1, module)]
+    with patching.head_replaced(module, 1, found, (range(len(pairs.row)), pairs.row)):
         after = model(*source)
     moved = ((after - before).abs() > 1e-5).any(dim=-1)
     there = torch.arange(moved.shape[1]) == pairs.row[:, None]

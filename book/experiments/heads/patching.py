@@ -4,7 +4,7 @@ the other: does the article change?
 """
 
 import random
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,6 +16,8 @@ from book.experiments.heads.translators import (
     Seen,
     article_at,
     attentions,
+    block_of,
+    head_replaced,
     read,
     trained,
 )
@@ -225,11 +227,13 @@ class BothRuns:
                 article are copied from the second run.
         """
         modules, sentences = attentions(self.model)["cross"], self.pairs.sentences
+        articles = range(len(self.pairs.row)), self.pairs.row
         memory = self.memories[0] if memory is None else memory
         with ExitStack() as blocks:
             for layer, head in heads:
                 found = self.pairs.at(self.seen[1].outputs["cross", layer])
-                blocks.enter_context(head_patched(modules[layer], head, found, self.pairs.row))
+                found = found[:, block_of(head, modules[layer])]
+                blocks.enter_context(head_replaced(modules[layer], head, found, articles))
             hidden = self.model.decode(sentences.tgt, memory, sentences.src)
         logits = self.model.generator(self.pairs.at(hidden))
         flipped = right(logits, self.pairs.articles[1])[self.kept]
@@ -272,34 +276,6 @@ class BothRuns:
 def right(logits, ids):
     """Return (batch,) bool: whether an article is the likeliest word."""
     return logits.argmax(dim=-1) == ids
-
-
-def block_of(head, attention):
-    """Return the features that belong to a head, before `w_o`."""
-    width = attention.w_o.in_features // attention.num_heads
-    return slice(head * width, (head + 1) * width)
-
-
-@contextmanager
-def head_patched(attention, head, found, row):
-    """Replace what a head finds in one row of each sentence, as long as the block lasts.
-
-    Args:
-        found: (batch, d_model), from which the head's block is taken.
-        row: (batch,) int64.
-    """
-
-    def put(module, given):
-        block = block_of(head, attention)
-        outputs = given[0].clone()
-        outputs[range(len(row)), row, block] = found[:, block]
-        return (outputs,)
-
-    handle = attention.w_o.register_forward_pre_hook(put)
-    try:
-        yield
-    finally:
-        handle.remove()
 
 
 def cross_heads(model):

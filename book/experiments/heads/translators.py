@@ -175,18 +175,24 @@ def fed(kept, place):
     return keep
 
 
+def block_of(head, attention):
+    """Return the features that belong to a head, before `w_o`."""
+    width = attention.w_o.in_features // attention.num_heads
+    return slice(head * width, (head + 1) * width)
+
+
 @contextlib.contextmanager
-def head_replaced(attention, head, by):
-    """Replace what a head finds, wherever it looks, as long as the block lasts.
+def head_replaced(attention, head, by, where=(...,)):
+    """Replace what a head finds, as long as the block lasts.
 
     Args:
-        by: (head_dim,), or anything that broadcasts to (batch, query_len, head_dim).
+        by: (head_dim,), or anything that broadcasts to what is replaced.
+        where: index of sentences and rows; everywhere, unless something else is said.
     """
 
     def put(module, given):
-        width = given[0].shape[-1] // attention.num_heads
         outputs = given[0].clone()
-        outputs[..., head * width : (head + 1) * width] = by
+        outputs[(*where, block_of(head, attention))] = by
         return (outputs,)
 
     handle = attention.w_o.register_forward_pre_hook(put)
