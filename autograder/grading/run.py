@@ -13,7 +13,7 @@ the others the same; from the first page on, everybody who is graded is asked ot
 
 import json
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 
@@ -168,6 +168,7 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
     known = {path.name for path in places.folder.glob("autograded/*")}
     tally.new = [each.learner for each in group if known and each.learner not in known]
     checks, seed = version_of_checks(stem), places.seed(stem)
+    times = cache(lambda: scores().times())  # each learner comes once
 
     def done(learner):
         count = tally.graded + tally.before + len(tally.failed)
@@ -184,7 +185,7 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
                 continue
             path = places.graded(learner, stem)
             before = graded_before(path, stem, submission)
-            if before is None and is_older(handed_in, submission, path, scores):
+            if before is None and is_older(handed_in, submission, path, times):
                 tally.older.append(learner)
                 tally.before += 1
                 done(learner)
@@ -287,16 +288,17 @@ def graded_before(path, stem, submission):
         return None
 
 
-def is_older(handed_in, submission, path, scores):
+def is_older(handed_in, submission, path, times):
     """Return whether what has been graded of a learner is another file, and was handed in later.
 
     Args:
         path: of their graded notebook.
+        times: called, gives when each learner handed in what has been graded.
     """
     record = record_in(path)
     if handed_in.timestamp is None or record.get("notebook") in (None, submission.sha256):
         return False
-    graded = scores().times().get(handed_in.learner)
+    graded = times().get(handed_in.learner)
     return graded is not None and handed_in.timestamp < graded
 
 
