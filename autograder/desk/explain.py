@@ -73,6 +73,8 @@ def lines_of(stem, record, manual, untouched):
             lines.append(f"{'':17}{about_answer(outcome.written)}")
         elif score != outcome.graded:
             lines.append(f"{'':17}written by hand; the grader gave {outcome.graded:g}")
+        if record.get("problem"):
+            continue  # which is said above, and is true of all exercises
         if name in untouched and not outcome.graded:
             lines.append(f"{'':17}−{outcome.points:.3g}  left as it came")
             continue
@@ -99,14 +101,16 @@ def lines_of(stem, record, manual, untouched):
 
 def why_not_more(outcome):
     """Return a line for each case that cost points; one for all where all failed for one reason,
-    such as a cell that stopped.
+    such as a cell that stopped. Where all failed for several, the first one is told.
     """
     lost = points_lost(outcome)
     failed = [case for case in outcome.cases if not case["passed"]]
     reasons = {case["message"] for case in failed}
-    if len(failed) == len(outcome.cases) > 1 and len(reasons) == 1:
+    all_failed = len(failed) == len(outcome.cases) > 1
+    if all_failed and len(reasons) == 1:
         return [f"−{sum(lost.values()):.3g}  {' '.join(reasons)}"]
-    lines = [
+    lines = [case["message"] for case in failed[:1] if all_failed]
+    lines += [
         f"−{points:.3g}  {'hidden: ' if hidden else ''}{title}"
         for (hidden, title), points in lost.items()
     ]

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.desk.explain import explain
+from autograder.desk.explain import explain, lines_of, why_not_more
 from autograder.grading import command, run
 from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places
+from autograder.reporting.record import Outcome
 from tests.conftest import solved_notebook
 
 pytestmark = [pytest.mark.xdist_group("week"), pytest.mark.timeout(600)]
@@ -78,6 +79,26 @@ def test_a_cell_that_stops_is_one_line_and_the_report_counts_it(week, capsys):
     assert line.strip().startswith("−1  embed is not defined, because its cell stopped with")
     page = (week.folder / "reports" / STEM / "report.html").read_text(encoding="utf-8")
     assert "of 1 the cell defines nothing" in page
+
+
+def test_a_function_that_never_answers_right_is_told_by_its_first_case():
+    cases = [
+        {"title": title, "weight": 1, "passed": False, "hidden": False, "message": message}
+        for title, message in (("one", "f never ends."), ("two", "f was not tried again."))
+    ]
+    assert why_not_more(Outcome(points=4, cases=tuple(cases))) == [
+        "f never ends.",
+        "−1  one",
+        "−1  two",
+    ]
+
+
+def test_what_could_not_be_read_is_not_said_to_be_left_as_it_came():
+    case = {"title": "it can be read", "weight": 1, "passed": False, "message": "damaged"}
+    cell = {"cell": "check_embed", "exercise": "embed", "points": 1, "score": 0.0, "cases": [case]}
+    told = lines_of(STEM, {"problem": "it is damaged", "cells": [cell]}, {}, {"embed"})
+    assert "  nothing could be graded: it is damaged" in told
+    assert not any("left as it came" in line for line in told)
 
 
 def test_a_table_is_applied_without_a_folder_of_submissions(week, monkeypatch, capsys):
