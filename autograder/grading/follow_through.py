@@ -20,21 +20,23 @@ from autograder.authoring.released import stubs
 IPYTHONS_LINE = re.compile(r"^[ \t]*[%!].*$|^.*\?[ \t]*$", re.MULTILINE)
 
 
-def carried_errors(stem, sources, outcomes):
+def carried_errors(stem, sources, outcomes, added=()):
     """Return which exercises are to be asked again, and without which of the learner's answers.
 
     Args:
         sources: of the learner's solution cells, by exercise.
+        added: sources of the cells that the learner has added; an exercise may call what they
+            define.
         outcomes: of all graded cells, as `autograder.grading.outcomes.outcome_of` makes them.
 
     Returns:
         dict[tuple[str, ...], list[str]]: exercises by the broken ones that they call.
     """
     failing = {each["exercise"] for each in outcomes if each["score"] < each["points"]}
-    again = {}
+    helpers, again = helpers_in(added), {}
     for exercise in sorted(failing):
         source = sources.get(exercise, "")
-        broken = calls_in(stem)[exercise] & failing & names_in(source)
+        broken = calls_in(stem)[exercise] & failing & reached(names_in(source), helpers)
         if broken and source.strip() != stubs(stem)[exercise].strip():
             again.setdefault(tuple(sorted(closure(stem, broken) & failing)), []).append(exercise)
     return again
@@ -75,18 +77,43 @@ def calls_in(stem):
 
 def closure(stem, names):
     """Return exercises with all those of their chapter that they rest on."""
-    found = set()
+    return reached(names, calls_in(stem))
+
+
+def helpers_in(sources):
+    """Return the names that each function or class of some cells mentions, by its name."""
+    return {
+        node.name: mentioned_in(node)
+        for source in sources
+        for node in getattr(tree_of(source), "body", ())
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+
+
+def reached(names, helpers):
+    """Return names with all that their helpers mention, and the helpers of these."""
+    found, names = set(), set(names)
     while names:
         found |= names
-        names = set().union(*(calls_in(stem)[name] for name in names)) - found
+        names = set().union(*(helpers.get(name, set()) for name in names)) - found
     return found
 
 
 def names_in(source):
-    """Return the names that a cell's code mentions; none, if it cannot be read. Lines that only
-    IPython understands, such as `%%time`, mention none.
+    """Return the names that a cell's code mentions; none, if it cannot be read."""
+    tree = tree_of(source)
+    return mentioned_in(tree) if tree else set()
+
+
+def mentioned_in(tree):
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def tree_of(source):
+    """Parse a cell; None where it cannot be read. Lines that only IPython understands, such as
+    `%%time`, say nothing.
     """
     for text in (source, IPYTHONS_LINE.sub("", source)):
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    return set()
+            return ast.parse(text)
+    return None

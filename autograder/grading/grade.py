@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import nbformat
 
 from autograder.authoring.loading import questions_of
-from autograder.authoring.released import graded_cells, solutions_in
+from autograder.authoring.released import graded_cells, is_added, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
 from autograder.grading.answers import write_answers
@@ -142,7 +142,9 @@ def ask_again(notebook, stem, around, questions, outcomes, limits, seconds):
     Returns:
         list of the outcomes that count.
     """
-    for broken, exercises in carried_errors(stem, solutions_in(notebook), outcomes).items():
+    added = [cell.source for cell in notebook.cells if is_added(cell)]
+    again = carried_errors(stem, solutions_in(notebook), outcomes, added)
+    for broken, exercises in again.items():
         with LearnerKernel(around, seconds) as kernel:
             for name in slow_modules(notebook, questions):
                 kernel.run(f"__import__({name!r});", limits.submission)

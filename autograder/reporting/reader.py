@@ -19,16 +19,19 @@ REACHES = {
     "get_ipython": "talks to IPython",
 }
 MODULES = re.compile(
-    "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|ctypes|dis|faulthandler|gc|imp|importlib|"
+    "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|concurrent|ctypes|dis|faulthandler|gc|imp|"
+    "importlib|"
     "inspect|ipykernel|IPython|marshal|mmap|multiprocessing|pickle|pkgutil|posix|psutil|pty|"
     "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|urllib|"
     "zipimport|zmq"
 )
-# What to ask of sys and os an exercise has no reason to.
+# What to ask of sys, os and asyncio an exercise has no reason to, whoever leads there: torch.sys.
 SYSTEM = re.compile(
+    r"(.+\.)?("
     r"sys\.(_getframe|_current_frames|modules|settrace|setprofile|meta_path|path_hooks|path|exit)|"
     r"os\.(system|popen|fork|kill|killpg|_exit|abort|environ|getenv|listdir|walk|scandir|open|"
-    r"remove)"
+    r"remove)|"
+    r"asyncio\.to_thread)"
 )
 INSIDES = re.compile(
     "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
@@ -105,6 +108,8 @@ class Reader:
                 self.visit_name(node, within)
             case ast.Attribute():
                 self.visit_attribute(node, node.attr, within, called)
+                if isinstance(node.ctx, ast.Store | ast.Del):
+                    self.visit_change(node)
             case ast.Constant(value=str(text)):
                 if len(text) < LONGEST_TEXT and (match := TELLING_TEXT.search(text)):
                     self.add("looks", f"a text with {match[0]!r}", node)
@@ -118,8 +123,16 @@ class Reader:
 
     def visit_call(self, node, within, called):
         match node:
-            case ast.Call(func=ast.Name(id="getattr" | "attrgetter" | "methodcaller")):
-                self.visit_getattr(node, within, called)
+            case (
+                ast.Call(func=ast.Name(id="getattr" | "attrgetter" | "methodcaller" as name))
+                | ast.Call(func=ast.Attribute(attr="attrgetter" | "methodcaller" as name))
+            ):
+                self.visit_getattr(node, name, within, called)
+            case ast.Call(func=ast.Name(id="vars" | "setattr" as name), args=[of, *_]):
+                base = dotted(of)
+                if name not in self.own and base and base.split(".")[0] in self.meaning:
+                    what = "the table of names of" if name == "vars" else "a change of"
+                    self.add("looks", f"{what} {shown(base)}", node)
             case ast.Call(
                 func=ast.Attribute(
                     value=ast.Call(func=asked), attr="run_line_magic" | "run_cell_magic"
@@ -139,6 +152,8 @@ class Reader:
                 self.add("looks", f"imports the grader: {shown(whole)}", node)
             elif root == "solutions" and not self.is_earlier(whole):
                 self.add("looks", f"imports the solutions: {shown(whole)}", node)
+            elif base and (SYSTEM.fullmatch(whole) or is_inside(alias.name)):
+                self.add("looks", f"imports {shown(whole)}", node)
             elif base and not is_ours(base) and self.is_shortcut(alias.name, within):
                 self.add("library", shown(whole), node)
 
@@ -172,6 +187,14 @@ class Reader:
             if not compared:
                 self.add("library", shown(whole if base else f"….{name}"), node)
 
+    def visit_change(self, node):
+        """Something that was imported may be what the grader uses, too. (What `torch.backends` has
+        are settings.)
+        """
+        base = dotted(node) or ""
+        if base.split(".")[0] in self.meaning and ".backends." not in base:
+            self.add("looks", f"a change of {shown(base)}", node)
+
     def visit_name(self, node, within):
         name = node.id
         if not isinstance(node.ctx, ast.Load):
@@ -189,11 +212,11 @@ class Reader:
         ):
             self.add("library", f"{shown(name)}, from an import of everything", node)
 
-    def visit_getattr(self, call, within, called):
+    def visit_getattr(self, call, name, within, called):
         """A name that is written down counts like the name itself; one that is computed is a
         remark.
         """
-        wanted = call.args[-1 if call.func.id != "getattr" else 1 : None] if call.args else []
+        wanted = call.args[-1 if name != "getattr" else 1 : None] if call.args else []
         wanted = wanted[0] if wanted else None
         if isinstance(wanted, ast.Constant) and isinstance(wanted.value, str):
             self.visit_attribute(call, wanted.value.rsplit(".", 1)[-1], within, called)
@@ -212,6 +235,11 @@ class Reader:
 
     def add(self, kind, text, node):
         self.found.append(Flag(kind, text, self.exercise, node.lineno))
+
+
+def is_inside(name):
+    """Return whether a name is that of the insides of something, a module's table among them."""
+    return name == "__dict__" or INSIDES.fullmatch(name) is not None
 
 
 def dotted(node):

@@ -85,7 +85,8 @@ checks = Checks(
     laws=(partial(sums_to_one, of="weights"), between_the_values),
     family=attention_with,
     returns=("output", "weights"),
-    shortcuts="scaled_dot_product_attention multi_head_attention_forward MultiheadAttention",
+    shortcuts="""scaled_dot_product_attention _scaled_dot_product_attention_math
+    multi_head_attention_forward MultiheadAttention""",
 )
 shown, hidden, wrong, right = checks.words
 

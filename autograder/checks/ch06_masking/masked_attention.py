@@ -157,8 +157,8 @@ checks = Checks(
     family=attention_with,
     laws=(partial(sums_to_one, of="weights"), zero_where_masked, between_the_values),
     returns=("output", "weights"),
-    shortcuts="""scaled_dot_product_attention multi_head_attention_forward MultiheadAttention
-    flex_attention""",
+    shortcuts="""scaled_dot_product_attention _scaled_dot_product_attention_math
+    multi_head_attention_forward MultiheadAttention flex_attention""",
 )
 shown, hidden, wrong, right = checks.words
 

@@ -87,7 +87,11 @@ def cross_entropy(logits, targets, pad_id=0, smoothing=0.1, reduction="mean"):
     )
 
 
-checks = Checks(label_smoothed_loss, family=loss_with, shortcuts="cross_entropy CrossEntropyLoss")
+checks = Checks(
+    label_smoothed_loss,
+    family=loss_with,
+    shortcuts="cross_entropy CrossEntropyLoss cross_entropy_loss",
+)
 shown, hidden, wrong, right = checks.words
 
 shown("two sentences, with padding", loss_case(), weight=2)

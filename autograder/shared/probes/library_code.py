@@ -3,6 +3,7 @@ it was reached or spelled.
 """
 
 import sys
+import threading
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,11 +22,13 @@ class LibraryCode:
         self.names = {}
 
     def __enter__(self):
+        threading.setprofile(self.note)  # of those that begin from now on
         sys.setprofile(self.note)
         return self
 
     def __exit__(self, *exception):
         sys.setprofile(None)
+        threading.setprofile(None)
 
     def note(self, frame, event, called):
         """Note one call; see `sys.setprofile`."""

@@ -31,9 +31,9 @@ BY_AN_UNWRITTEN_EXERCISE = """def softmax(scores, axis=-1):
 """
 
 
-def graded(stem, changes):
+def graded(stem, changes, extra_cells=()):
     """Return the outcome of each exercise of a chapter that is right but for some."""
-    own = solved_notebook(stem, changes)
+    own = solved_notebook(stem, changes, extra_cells)
     notebook = rebuild(stem, submission_of(f"{stem}.ipynb", nbformat.writes(own).encode()))
     grade_notebook(notebook, stem, "ada", seed=b"any")
     return outcomes_of(notebook.metadata["autograder"]), notebook
@@ -50,6 +50,34 @@ def test_a_wrong_split_costs_attention_nothing_and_itself_what_it_costs(sandbox)
         if "text" in output
     ]
     assert sum("asked again with the course's own split_heads" in text for text in texts) == 2
+
+
+def test_an_error_is_carried_through_a_function_of_ones_own():
+    names = "softmax", "scaled_dot_product_attention"
+    failed = [{"exercise": name, "score": 0, "points": 1} for name in names]
+    sources = {"scaled_dot_product_attention": "w = _weights(q)", "softmax": "x"}
+    added = [
+        "!ls\ndef _scores(q):\n    return softmax(q)",
+        "def _weights(q):\n    return _scores(q)",
+    ]
+    assert carried_errors("ch04_attention", sources, failed) == {}
+    again = {("softmax",): ["scaled_dot_product_attention"]}
+    assert carried_errors("ch04_attention", sources, failed, added) == again
+
+
+def test_a_wrong_softmax_costs_attention_nothing_through_a_helper_and_a_magic(sandbox):
+    softmax = """def softmax(scores, axis=-1):
+    e = np.exp(scores - scores.max())
+    return e / e.sum()"""
+    attention = """%%time
+def scaled_dot_product_attention(query, key, value):
+    weights = _weights(query, key)
+    return weights @ value, weights"""
+    helper = "def _weights(query, key):\n    return softmax(attention_scores(query, key))"
+    changes = {"softmax": softmax, "scaled_dot_product_attention": attention}
+    outcomes, _ = graded("ch04_attention", changes, [helper])
+    assert outcomes["softmax"].score < outcomes["softmax"].points
+    assert outcomes["scaled_dot_product_attention"].score == 3
 
 
 @pytest.mark.parametrize("line", ["%%time\n{}", "!true\n{}", "{}\n%timeit 1", "{}\nsoftmax?"])

@@ -137,6 +137,10 @@ def test_right_answers_raise_no_flag_unless_they_are_the_library_s_own_function(
             " attrgetter('nn.functional.softmax')(torch)(scores)"
         ),
         (
+            "import operator\nsoft = operator.attrgetter('softmax')(torch)\ndef softmax(scores,"
+            " axis=-1):\n    return next(map(soft, [scores], [axis]))"
+        ),
+        (
             "class Mine:\n    def softmax(self):\n        return 1\ndef softmax(scores, axis=-1):\n"
             "    return torch.softmax(scores, axis)"
         ),
@@ -195,7 +199,10 @@ def test_a_flag_says_exercise_name_and_line():
         [(None, "%matplotlib inline\n%timeit softmax(x)"), (None, "%%time\nsoftmax(x)")],
         [(None, "model.eval()\nre.compile('a')\nx.compile()\ntorch.compile(f)")],
         [(None, "import os, sys\nprint(sys.version, os.path.join('a', 'b'))")],
-        [(None, "for name in names:\n    getattr(self, name)")],
+        [(None, "for name in names:\n    getattr(self, name)\n    setattr(self, name, 1)")],
+        [(None, "print(vars(model))\nmodel.w_q.weight.data = w\nself.rows = 3")],
+        [(None, "torch.backends.cudnn.deterministic = True\nnp.random.seed(0)")],
+        [(None, "import pathlib, io, asyncio, timeit\nawait asyncio.sleep(0)")],
         [(None, "def this is no Python(")],
         [(None, "# naïve 日本語 👩‍👩‍👧 \u00a0 é\n'\ufeff'")],
         [
@@ -225,6 +232,19 @@ def test_honest_code_raises_no_flag(cells):
         ("from importlib import import_module", "imports importlib.import_module"),
         ("import sys\nf = sys._getframe(1)", "sys._getframe"),
         ("import sys as s\nf = s.modules", "sys.modules"),
+        ("from sys import modules", "imports sys.modules"),
+        ("from os import listdir as l", "imports os.listdir"),
+        ("from torch import __dict__ as t", "imports torch.__dict__"),
+        ("m = torch.sys.modules['a']", "torch.sys.modules"),
+        ("import contextlib\nf = contextlib.sys._getframe()", "contextlib.sys._getframe"),
+        (
+            "from concurrent.futures import ThreadPoolExecutor",
+            "imports concurrent.futures.ThreadPoolExecutor",
+        ),
+        ("import asyncio\nawait asyncio.to_thread(f)", "asyncio.to_thread"),
+        ("vars(torch)['soft' + 'max']", "the table of names of torch"),
+        ("import json\njson.dumps = print", "a change of json.dumps"),
+        ("setattr(torch.nn, 'Linear', 1)", "a change of torch.nn"),
         ("f.f_back", "the insides of something: .f_back"),
         ("softmax.__globals__", "the insides of something: .__globals__"),
         ("torch.__dict__['soft' + 'max']", "the insides of something: .__dict__"),
