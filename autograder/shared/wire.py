@@ -19,7 +19,7 @@ import numpy as np
 LARGEST_TEXT = 4_000_000  # characters; an exercise's answers are thousands of numbers, not millions
 LARGEST_ARRAY = 150_000  # elements
 LARGEST_SHAPE = 2**32  # of the lengths that are not 0: even an empty array can be too large to copy
-MOST_PARTS = 100_000  # lists, arrays and entries; each takes twenty times its text in memory
+MOST_PARTS = 100_000  # lists, arrays, entries, items; some take twenty times their text in memory
 # Larger whole numbers may all have one hash, and a dictionary of them takes hours to read.
 LARGEST_KEY = 2**60
 DEEPEST = 12
@@ -202,7 +202,7 @@ def decode(text):
     """
     if len(text) > LARGEST_TEXT:
         raise WireError(f"the value takes {len(text):,} characters, more than {LARGEST_TEXT:,}")
-    if text.count("[") + text.count("{") > MOST_PARTS:
+    if sum(map(text.count, "[{,")) > MOST_PARTS:
         raise WireError(f"the value has more than {MOST_PARTS:,} parts")
     try:
         return from_json(json.loads(text))

@@ -113,3 +113,9 @@ def test_any_bytes_are_truth_values():
     value = decode('{"array":"bool","shape":[3],"bytes":"AAL/"}')
     assert value.tolist() == [False, True, True]
     assert value.view("uint8").tolist() == [0, 1, 1]
+
+
+def test_a_list_of_more_items_than_any_answer_has_is_refused_unread():
+    with pytest.raises(WireError, match="more than 100,000 parts"):
+        decode(f"[{','.join(['-9'] * 100_001)}]")
+    assert len(decode(f"[{','.join(['-9'] * 50_000)}]")) == 50_000
