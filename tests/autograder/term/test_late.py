@@ -281,8 +281,9 @@ def test_lost_points_are_explained_case_by_case(graded, again, capsys, tmp_path)
     assert main(["explain", "eve", "--into", str(folder), "--chapter", STEM]) == 0
     lines = capsys.readouterr().out.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.endswith(" one_hot"))
+    assert lines[begin + 1].strip().startswith("one_hot(")  # what it does in the first case
     lost = []
-    for line in lines[begin + 1 :]:
+    for line in lines[begin + 2 :]:
         if not line.strip().startswith("−"):
             break
         lost.append(float(line.split()[0].replace("−", "-")))
