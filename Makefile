@@ -36,8 +36,8 @@ system-packages:
 notebooks: setup  ## solutions/ -> notebooks/ and the learner's side of the checks
 	$(BIN)/python -m autograder release
 
-# The book's cache of executed pages does not notice when the modules that they import change.
-_build/.executed: $(shell find solutions book -name "*.py") $(wildcard book/texts/*)
+# The book's cache of executed pages does not notice when what they import or read changes.
+_build/.executed: $(shell find solutions book -name "*.py") $(wildcard book/texts/* book/measured/*)
 	rm -rf _build/.jupyter_cache
 	mkdir -p _build
 	touch $@

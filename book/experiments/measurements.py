@@ -45,11 +45,6 @@ from book.experiments import Experiment
 FOLDER = Path(__file__).resolve().parents[1] / "measured"
 NOTHING = "–"
 MADE_ELSEWHERE = {
-    "first_translation": Experiment(
-        page="index",
-        asks="where does the exported translator look while it writes its first sentence?",
-        command="the translator of the first page, whose maps were kept",
-    ),
     "ingredients": Experiment(
         page="ch09_training",
         asks="what does each ingredient of the recipe buy?",

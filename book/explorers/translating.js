@@ -2,12 +2,13 @@
 // two ONNX graphs (solutions/translator/export_onnx.py makes them). It comes before the explorers
 // that run it, once for a page.
 globalThis.translating ??= (() => {
-  const { html, button } = globalThis.explorerKit;
+  const { html, button, sum } = globalThis.explorerKit;
   const { FETCHING, open, once } = globalThis.running;
   const [BOS, EOS, UNK] = [1, 2, 3];
   const LONGEST = 12; // words of the longest sentence that it was trained on
   const SINGLE =
     "It was trained on whole sentences and has never seen a single word, so this is a guess.";
+  const AROUND = "It translates around what it does not know.";
   // As solutions/translator/data/tokenizer.py: what a word is, and where no space stands.
   const LETTER = "\\p{L}\\p{M}\\p{N}_";
   const WORD = new RegExp([
@@ -66,8 +67,8 @@ globalThis.translating ??= (() => {
   }
 
   // Translates ids, word by word. Each step has the word's id, its weights, layers × heads × source
-  // words, and the positions that the decoder computed for it: one, or without the cache all that
-  // there are.
+  // words, the likeliest ids of its place, each with its probability, and the positions that the
+  // decoder computed for it: one, or without the cache all that there are.
   async function* writing(model, source, { cached = true, gates } = {}) {
     const { ort, start, step, words: { factor, extra, shape } } = model;
     const row = (ids) => new ort.Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]);
@@ -85,11 +86,19 @@ globalThis.translating ??= (() => {
       const tgt = written.slice(before.keys.dims[2]);
       const found = await step.run({ tgt: row(tgt), ...before, ...fixed });
       if (cached) before = { keys: found.longer_keys, values: found.longer_values };
-      const { data } = found.logits;
-      const id = data.indexOf(data.reduce((one, other) => Math.max(one, other)));
+      const likely = likeliest(found.logits.data);
+      const [[id]] = likely;
       written.push(id);
-      yield { id, weights: nested(found.weights), positions: tgt.length };
+      yield { id, likely, weights: nested(found.weights), positions: tgt.length };
     }
+  }
+
+  // The likeliest ids of a row of logits, each with its probability.
+  function likeliest(logits, count = 5) {
+    const ids = Array.from(logits.keys()).sort((one, other) => logits[other] - logits[one]);
+    const most = logits[ids[0]];
+    const whole = sum(Array.from(logits, (each) => Math.exp(each - most)));
+    return ids.slice(0, count).map((id) => [id, Math.exp(logits[id] - most) / whole]);
   }
 
   // All steps of a translation.
@@ -116,7 +125,7 @@ globalThis.translating ??= (() => {
       const advice = "So there is nothing that it could translate: try one of the examples.";
       return { text: `${missing} ${advice}`, hopeless: true };
     }
-    if (unknown.length) return { text: `${missing} It translates around what it does not know.` };
+    if (unknown.length) return { text: `${missing} ${AROUND}` };
     if (words.length > LONGEST)
       return { text: `That is longer than the ${LONGEST} words of the longest sentence that it ` +
         "was trained on: it may lose its way." };
@@ -128,7 +137,9 @@ globalThis.translating ??= (() => {
   //     newer sentence has taken over.
   //   refuse(): hears of a sentence of which nothing can be translated.
   //   still(): the sentence that stays where something went wrong.
-  function asking({ el, value, examples, write, refuse, still }) {
+  //   recorded: translations that came with the page, for which no model is fetched, and
+  //   replay(translation, check), which shows one.
+  function asking({ el, value, examples, write, refuse, still, recorded = [], replay }) {
     let turn = 0;
     const typing = { type: "text", maxlength: "300", autocomplete: "off", spellcheck: "false" };
     const input = html("input", { ...typing, class: "explorer-button", lang: "en",
@@ -153,6 +164,15 @@ globalThis.translating ??= (() => {
       const mine = ++turn;
       const check = () => { if (mine !== turn) throw new Error("superseded"); };
       try {
+        const asked = input.value.trim();
+        const known = recorded.find(({ source }) => joined(source) === asked);
+        if (known) {
+          const { unknown } = known;
+          status.textContent = unknown.length
+            ? `Not in its vocabulary: ${unknown.join(", ")}. ${AROUND}` : "";
+          await replay(known, check);
+          return;
+        }
         status.textContent = FETCHING;
         const loaded = await load();
         check();

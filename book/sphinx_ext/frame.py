@@ -257,7 +257,7 @@ def draw_picture(path=STATIC / PICTURE):
     from book.experiments import measurements
 
     figures.use_house_style()
-    given = measurements.load("first_translation")
+    given = measurements.load("first_translations")["runs"][0]
     weights = np.array(given["weights"])[:-1, -1].mean(
         axis=1
     )  # (written words, source words), without <eos>

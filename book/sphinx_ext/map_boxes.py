@@ -93,28 +93,14 @@ BOXES = (
         ("Add & norm,", "feed-forward"),
         "Feed-forward",
         (
-            "A small network transforms each word by itself, and sums and norms keep the deep "
-            "stack trainable."
+            "A small network transforms each word by itself; sums and norms, around it and around "
+            "each attention, keep the deep stack trainable."
         ),
         "ch07_layers",
         ENCODER,
         3,
         "encoder",
         "read",
-    ),
-    Box(
-        "dot-product",
-        ("Scaled", "dot-product"),
-        "Dot product",
-        (
-            "A query is compared with every key, and the softmax of the scores says how to "
-            "mix the values."
-        ),
-        "ch04_attention",
-        INSIDE,
-        4,
-        "query",
-        "read write",
     ),
     Box(
         "why",
@@ -126,8 +112,22 @@ BOXES = (
         ),
         "ch03_bottleneck",
         INSIDE,
+        4,
+        "query",
+    ),
+    Box(
+        "dot-product",
+        ("Scaled", "dot-product"),
+        "Dot product",
+        (
+            "A query is compared with every key, and the softmax of the scores says how to "
+            "mix the values."
+        ),
+        "ch04_attention",
+        INSIDE,
         5,
         "query",
+        "read write",
     ),
     Box(
         "written-embedding",
@@ -159,8 +159,8 @@ BOXES = (
         ("Masked self-", "attention"),
         "Masking",
         (
-            "Each written word looks at the words before it, because a mask hides those that "
-            "come later."
+            "Each written word looks at itself and the words before it, because a mask hides "
+            "those that come later."
         ),
         "ch06_masking",
         DECODER,
@@ -275,6 +275,8 @@ CHAIN = {  # pairs of boxes that an arrow joins
     *(("masking", "cross"), ("cross", "decoder-feed-forward")),
     *(("decoder-feed-forward", "next-word"), ("feed-forward", "cross")),
 }
+
+STEPS = [box.id for box in BOXES if box.phase in ("read", "write")]  # of a sentence on its way
 
 
 def boxes_of(page):

@@ -13,12 +13,14 @@ from book.sphinx_ext.map_boxes import (
     DECODER,
     ENCODER,
     INSIDE,
+    STEPS,
     boxes_of,
 )
 
 WIDTH, HEIGHT = 98, 66  # of a box on a wide screen
 GAP = 16
 MARGIN = 10
+APART = 16  # what is inside of an attention, from the encoder
 PHONE_WIDTH = 150
 SMALL_HEIGHT, SMALL_GAP = 26, 14
 FONT = 13  # of a label
@@ -34,7 +36,8 @@ def text_width(text, size):
 def wide_place(box):
     """Return (left, top, width, height) of a box on a wide screen."""
     top = {ENCODER: 44, INSIDE: 44, DECODER: 184, AROUND: 340}[box.part]
-    return box.column * (WIDTH + GAP) + MARGIN, top, WIDTH, HEIGHT
+    apart = APART if box.part == INSIDE else 0
+    return box.column * (WIDTH + GAP) + MARGIN + apart, top, WIDTH, HEIGHT
 
 
 def phone_place(box):
@@ -60,7 +63,7 @@ def small_place(box):
     return box.column * (WIDTH + GAP) + MARGIN, top, WIDTH, SMALL_HEIGHT
 
 
-SIZES = {"wide": (688, 418), "phone": (354, 886), "small": (688, 114)}
+SIZES = {"wide": (704, 418), "phone": (354, 886), "small": (688, 114)}
 PLACES = {"wide": wide_place, "phone": phone_place, "small": small_place}
 
 
@@ -121,7 +124,7 @@ def surroundings(layout):
             note(678, 154, "il tuo gatto è un …", "end", "words"),
             note(238, 30, "Encoder, N layers", kind="encoder"),
             note(238, 170, "Decoder, N layers", kind="decoder"),
-            note(466, 30, "Attention itself", kind="query"),
+            note(482, 30, "Inside every attention", kind="query"),
             note(411, 148, "memory", kind="encoder"),
             note(344, 300, "each written word goes back in", "middle"),
             note(10, 330, "Around the model"),
@@ -136,7 +139,7 @@ def surroundings(layout):
             note(257, 618, "il tuo gatto è …", "middle", "words"),
             note(8, 225, "Encoder", kind="encoder"),
             note(182, 225, "Decoder", kind="decoder"),
-            note(8, 422, "Attention itself", kind="query"),
+            note(8, 422, "Inside every attention", kind="query"),
             note(8, 640, "Around the model"),
         ]
     lines = f'<path class="arrow" d="{"".join(paths)}"/>'
@@ -176,9 +179,10 @@ def large(layout, address):
     links = []
     for box in BOXES:
         said = html.escape(f"{box.name}, chapter {box.chapter}. {box.does}")
+        step = f' data-step="{STEPS.index(box.id)}"' if box.id in STEPS else ""
         links.append(
             f'<g role="listitem"><a class="box {box.role}" href="{address(box.page)}"'
-            f' data-phase="{box.phase}" aria-label="{said}">{shape(box, layout)}</a></g>'
+            f' data-phase="{box.phase}"{step} aria-label="{said}">{shape(box, layout)}</a></g>'
         )
     return svg(layout, surroundings(layout) + "".join(links), 'role="list"')
 

@@ -6,10 +6,10 @@ In a page, after the sentence that names the exercise:
     ```{open-notebook} ch04_attention
     ```
 
-It becomes a short paragraph with the command that opens a copy of the notebook, the copy's path,
-and a link to read it in the book. Where `_config.yml` says that the course is on GitHub
-(`repository`), links open it in Colab and in Binder too. `get-course`, on the first page, says how
-to get the course.
+The first of a page becomes a short paragraph with the command that opens a copy of the notebook,
+the copy's path, and a link to read it in the book. Where `_config.yml` says that the course is on
+GitHub (`repository`), links open it in Colab and in Binder too. The others name the copy alone.
+`get-course`, on the first page, says how to get the course.
 """
 
 import re
@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from autograder.course import repository
 
+GET_COURSE = "get-course"  # where the first page says it
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
@@ -41,16 +42,21 @@ class OpenNotebook(SphinxDirective):
         if not Path(self.env.srcdir, f"{path}.ipynb").exists():
             raise self.error(f"there is no {path}.ipynb; name a chapter, such as ch04_attention")
         text, code = nodes.Text, lambda words: nodes.literal(text=words)
+        copy, read = code(f"work/{stem}.ipynb"), page_link("read it here", "doc", f"/{path}", self)
+        known = self.env.temp_data.setdefault("opened notebooks", set())  # of this page
+        if stem in known:
+            parts = [nodes.strong(text="In your notebook:"), text(" "), copy, text(" (or "), read]
+            return [nodes.paragraph("", "", *parts, text(")."), classes=["open-notebook"])]
+        known.add(stem)
         parts = [
             nodes.strong(text="Open the notebook:"),
             text(" type "),
             code("make lab"),
             text(" "),
-            page_link("in the course’s folder", self.config.root_doc, self.env.docname),
+            page_link("in the course’s folder", "ref", GET_COURSE, self),
             text(" and open your own copy, "),
         ]
-        parts += [code(f"work/{stem}.ipynb"), text(". In the book you can ")]
-        parts += [page_link("read it", path, self.env.docname), text(", but not run it.")]
+        parts += [copy, text(". You can "), read, text(", but not run it.")]
         if links := links_elsewhere(path, *self.config.course_repository):
             colab, binder = (
                 nodes.reference("", words, refuri=address) for words, address in links.items()
@@ -74,15 +80,20 @@ class GetCourse(SphinxDirective):
         get = (
             f"git clone --branch {branch} {address} attention"
             if address
-            else "# once: get the course's folder, as a zip or with git"
+            else "# once: get the course's folder from whoever gave you this book"
         )
         lines = [
             get,
             "cd attention",
             "make lab    # the first time it sets everything up: one to five minutes",
         ]
+        places = self.env.get_domain("std")
+        places.note_hyperlink_target(GET_COURSE, self.env.docname, GET_COURSE)
         before = nodes.paragraph(
-            "", "On a computer with Python 3.11 or newer, git and make, in a terminal:"
+            "",
+            "In a terminal, on a computer with Python 3.11 or newer, git and make (on Windows, that"
+            " is WSL):",
+            ids=[GET_COURSE],
         )
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
 
@@ -107,10 +118,13 @@ def links_elsewhere(path, address, branch):
     }
 
 
-def page_link(text, path, docname):
-    """Return a link to a page of the book, which Sphinx resolves."""
-    target = {"refdomain": "std", "reftype": "doc", "reftarget": f"/{path}", "refdoc": docname}
-    return pending_xref("", nodes.inline(text=text), **target, refexplicit=True, refwarn=True)
+def page_link(text, kind, target, directive):
+    """Return a link which Sphinx resolves: to a page of the book ("doc") or to a place on one
+    ("ref").
+    """
+    place = {"refdomain": "std", "reftype": kind, "reftarget": target}
+    place |= {"refdoc": directive.env.docname, "refexplicit": True, "refwarn": True}
+    return pending_xref("", nodes.inline(text=text), **place)
 
 
 def setup(app):

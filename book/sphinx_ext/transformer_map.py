@@ -37,7 +37,8 @@ class TransformerMap(SphinxDirective):
             f'<nav class="transformer-map" id="{LARGE_MAP}" aria-label="Map of the Transformer">'
             f"{large('wide', address)}{large('phone', address)}"
             '<p class="does" aria-hidden="true">Point at a box to see what it does; choose it to'
-            f' open its chapter.</p></nav><script defer src="{static}"></script>'
+            ' open its chapter.</p><p class="visually-hidden" role="status"></p></nav><script defer'
+            f' src="{static}"></script>'
         )
         return [nodes.raw("", made, format="html")]
 

@@ -17,7 +17,7 @@ from autograder.course import ROOT, chapters, notebook_of, pages_of
 from autograder.tools.new_exercise import COUNT, NUMBERS
 from book.sphinx_ext.open_notebook import links_elsewhere
 
-FIRST_PAGE = "#"  # as seen from itself
+GET_COURSE = "#get-course"  # as seen from the first page itself
 PATH = "notebooks/ch04_attention/ch04_attention"
 EXERCISE = re.compile(
     r"^\*\*Exercise(?:.|\n(?!\n))*\n\n```\{open-notebook\} (\w+)\n```$", re.MULTILINE
@@ -71,15 +71,16 @@ def built(tmp_path):
                 source, None, out, out / "trees", "html", settings, status=None, warningiserror=True
             )
             app.build()
-        build.page = html.unescape(re.sub("<[^>]+>", "", (out / "index.html").read_text()))
-        return Links((out / "index.html").read_text())
+        build.source = (out / "index.html").read_text()
+        build.page = html.unescape(re.sub("<[^>]+>", "", build.source))
+        return Links(build.source)
 
     return build
 
 
 def test_without_a_public_place_there_is_no_link_to_another_host(built):
     block = built(course_repository=("", "main"))
-    assert [link["href"] for link in block.links] == [FIRST_PAGE, f"{PATH}.html"]
+    assert [link["href"] for link in block.links] == [GET_COURSE, f"{PATH}.html"]
     assert (
         "type make lab in the course’s folder and open your own copy, work/ch04_attention.ipynb"
         in block.text
@@ -89,7 +90,7 @@ def test_without_a_public_place_there_is_no_link_to_another_host(built):
 def test_with_one_the_links_open_the_notebook_of_that_branch(built):
     block = built(course_repository=("https://github.com/someone/attention", "2027"))
     assert [link["href"] for link in block.links] == [
-        FIRST_PAGE,
+        GET_COURSE,
         f"{PATH}.html",
         f"https://colab.research.google.com/github/someone/attention/blob/2027/{PATH}.ipynb",
         (
@@ -128,6 +129,18 @@ def test_the_first_page_says_how_to_get_the_course(built, repository, told):
     built(course_repository=repository)
     assert told in built.page
     assert "make lab" in built.page
+
+
+def test_what_a_page_has_said_once_it_does_not_say_again(built):
+    block = built("ch04_attention\n```\n\nMore.\n\n```{open-notebook} ch04_attention")
+    assert block.text.count("make lab") == 1
+    assert block.text.endswith("In your notebook: work/ch04_attention.ipynb (or read it here).")
+    assert [link["href"] for link in block.links] == [GET_COURSE, *2 * [f"{PATH}.html"]]
+
+
+def test_the_first_page_has_the_place_to_which_the_link_leads(built):
+    built()
+    assert f'id="{GET_COURSE[1:]}"' in built.source
 
 
 def test_a_notebook_that_is_not_there_fails_the_build(built):

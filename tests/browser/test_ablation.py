@@ -47,7 +47,7 @@ def heads(page, built_book, model_files, sentences):
     shown = explorers.show(
         "ablation",
         "Heads to switch off.",
-        first=measurements.load("first_translation"),
+        first=measurements.load("first_translations")["runs"][0],
         shape={name: PRESETS["small"][name] for name in shape},
         examples=sentences,
     )

@@ -5,8 +5,11 @@ missing.
 import json
 
 import pytest
+import torch
 
 from solutions.translator import corpus
+from solutions.translator.data.batches import padded
+from solutions.translator.data.tokenizer import BOS
 from solutions.translator.decoding import translate_ids
 from tests.browser.translating import MODEL, serve_model, wait_for_the_end
 
@@ -74,7 +77,7 @@ def test_a_hundred_sentences_come_out_as_in_pytorch(first_page, run):
 def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     asked = []
     first_page.on("request", lambda request: asked.append(request.url))
-    shown = json.loads(first_page.locator(EXPLORER).get_attribute("data-state"))["first"]
+    shown = json.loads(first_page.locator(EXPLORER).get_attribute("data-state"))["translations"][0]
     assert first_page.locator(".translator-sentence").inner_text() == PROMISED
     word = first_page.get_by_role("button", name="adorabile", exact=True)
     word.focus()
@@ -92,6 +95,42 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     assert [float(number) for number in numbers] == pytest.approx(head, abs=0.006)
     # a browser asks for a page's icon when it likes
     assert [url for url in asked if not url.endswith("/favicon.svg")] == []
+
+
+def test_examples_are_there_before_the_model_and_say_how_sure_it_was(first_page):
+    asked = []
+    first_page.on("request", lambda request: asked.append(request.url))
+    state = json.loads(first_page.locator(EXPLORER).get_attribute("data-state"))
+    given = state["translations"][-1]
+    with wait_for_the_end(first_page, "translator"):
+        first_page.get_by_role("button", name="my cousin reads the book").click()
+    assert [url for url in asked if "model" in url] == []
+    status = first_page.locator(".translator-status").inner_text()
+    assert status.startswith("Not in its vocabulary: cousin.")
+    place = given["written"].index("yogurt")
+    first_page.locator(".translator-written button").nth(place).click()
+    rows = first_page.locator(".translator-likely li").all_inner_texts()
+    assert [row.split()[0] for row in rows] == [word for word, _ in given["likely"][place]]
+    assert rows[0].split()[1:] == [f"{100 * given['likely'][place][0][1]:.1f}", "%"]
+    assert first_page.errors_seen == []
+
+
+def test_what_was_likely_is_what_pytorch_says(first_page, run):
+    sentence = "the red cat sleeps"
+    type_and_wait(first_page, sentence)
+    first_page.locator(".translator-written button").first.click()
+    rows = [
+        row.rsplit(None, 2) for row in first_page.locator(".translator-likely li").all_inner_texts()
+    ]
+    [source] = run.source.encode([sentence])
+    with torch.no_grad():
+        logits = run.model(padded([source]), padded([[BOS]]))[0, -1]
+    shares, ids = logits.softmax(dim=-1).topk(5)
+    assert [word for word, *_ in rows] == [run.target.token(int(number)) for number in ids]
+    for (_, number, _), share in zip(rows, shares, strict=True):
+        assert float(number.removeprefix("<").strip()) == pytest.approx(
+            100 * float(share), abs=0.11
+        )
 
 
 def test_the_page_names_the_head_that_goes_through_the_sentence_most(first_page):

@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from book.sphinx_ext.map_boxes import BOXES
+from book.sphinx_ext.map_boxes import BOXES, STEPS
 from tests.browser.translating import serve_model, wait_for_the_end
 
 pytestmark = pytest.mark.xdist_group("first page")  # its translator is trained once
@@ -48,6 +48,35 @@ def test_every_box_is_reached_by_keyboard_and_says_what_it_does(first_page):
         assert box.page in first_page.evaluate("document.activeElement.getAttribute('href')")
         first_page.keyboard.press("Tab")
     assert first_page.locator(f"{MAP} .does").inner_text().startswith("Point at a box")
+
+
+def test_a_sentence_is_followed_from_part_to_part_by_keyboard(first_page):
+    button, line = first_page.locator(f"{MAP} .follow"), first_page.locator(f"{MAP} .does")
+    button.focus()
+    by_id = {box.id: box for box in BOXES}
+    for number, step in enumerate(STEPS, 1):
+        first_page.keyboard.press("Enter")
+        lit = first_page.locator(f"{MAP} a.at-work:visible")
+        assert lit.count() == 1 and by_id[step].does in lit.get_attribute("aria-label")
+        assert line.inner_text().startswith(f"{number} of {len(STEPS)}: {by_id[step].name}")
+        assert first_page.locator(f"{MAP} [role=status]").text_content() == line.inner_text()
+    first_page.keyboard.press("Enter")
+    assert first_page.locator(f"{MAP} a.at-work").count() == 0
+    assert "begins again" in line.inner_text() and button.inner_text() == "Follow a sentence"
+
+
+def test_a_finger_asks_first_and_opens_with_the_second_tap(chromium, built_book):
+    with chromium.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    ) as phone:
+        page = phone.new_page()
+        page.goto(built_book + "book/index.html")
+        box = boxes(page).nth(2)
+        box.tap()
+        assert BOXES[2].does in page.locator(f"{MAP} .does").inner_text()
+        assert page.url.endswith("index.html")
+        box.tap()
+        page.wait_for_url("**/ch05_multi_head.html", wait_until="commit")
 
 
 def test_the_map_follows_the_translator(first_page, model_files):

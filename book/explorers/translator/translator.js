@@ -1,5 +1,6 @@
-// The trained translator in the page, word by word, with the cross-attention of every head. One
-// sentence comes with the page; the model is fetched when the reader asks for another.
+// The trained translator in the page, word by word, with the cross-attention of every head and the
+// likeliest words of each place. Some sentences come with the page; the model is fetched when the
+// reader types another.
 (() => {
   const { html, sum, largestAt, italian, said, mount } = globalThis.explorerKit;
   const { writing, idsOf, joined, isWord, asking, pause } = globalThis.translating;
@@ -37,16 +38,21 @@
   const tell = (phase, word) =>
     document.dispatchEvent(new CustomEvent("translator", { detail: { phase, word } }));
 
+  // A probability as people read it.
+  const percent = (share) => (share < 0.0005 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+
   function build({ model, el }) {
-    // {source: [words], written: [words], weights: [steps][layers][heads][words]}
-    const first = model.get("first");
+    // [{source: [words], unknown: [words], written: [words],
+    //   weights: [steps][layers][heads][words], likely: [steps][[word, probability]]}]
+    const recorded = model.get("translations");
+    const [first, ...examples] = recorded;
     let shown = first;
     let chosen = contentWord(first.written);
     let picked = false; // whether the reader chose a word of this translation
 
     const { form, offered, status, stop } = asking({ el, value: first.source.join(" "),
-      examples: model.get("examples"), write, refuse: nothing,
-      still: () => joined(shown.source) });
+      examples: examples.map(({ source }) => joined(source)), write, refuse: nothing,
+      still: () => joined(shown.source), recorded, replay });
     const sentence = html("p", { class: "translator-sentence", lang: "it" });
     const source = html("div", { class: "translator-source", lang: "en" });
     const written = html("div",
@@ -54,6 +60,8 @@
     const head = html("select", { class: "explorer-button", onchange: drawSource });
     const [hint, caption, task] = ["", "", "Choose a word of the translation:"].map((text) =>
       html("p", { class: "translator-caption" }, text));
+    const likely = html("ol", { class: "translator-likely", lang: "it" });
+    const other = html("p", { class: "translator-caption" });
     const work = html("p", { class: "translator-caption translator-work" });
 
     function drawHeads(layers) {
@@ -85,13 +93,24 @@
       }));
     }
 
+    function drawLikely() {
+      const words = shown.likely[chosen] ?? [];
+      other.textContent = words.length ? "What was likely at this place:" : "";
+      likely.replaceChildren(...words.map(([word, share]) => {
+        const name = isWord(word) ? html("span", {}, word) : html("span", { lang: "en" }, "end");
+        const row = html("li", {}, name, html("small", {}, percent(share)));
+        row.style.setProperty("--share", share.toFixed(4));
+        return row;
+      }));
+    }
+
     function drawHint() {
       const { layer, head: number, words } = busiest(shown.weights);
       const name = `layer ${layer + 1}, head ${number + 1}`;
       const some = `${words} of the ${shown.source.length} English words`;
       hint.textContent = words > 1
-        ? `Heads, attentions side by side, differ. Choose ${name}: word by word it moves on, and ` +
-          `looks hardest at ${some} in turn.` : "";
+        ? `Each layer has several attentions side by side, called heads. Choose ${name}: word ` +
+          `by word it moves on, and looks hardest at ${some} in turn.` : "";
     }
 
     // What the cache of keys and values saves: without it each word means all positions again.
@@ -112,6 +131,7 @@
       chosen = place;
       press();
       drawSource();
+      drawLikely();
     }
 
     function drawWritten() {
@@ -132,34 +152,35 @@
 
     function nothing() {
       tell("rest");
-      shown = { source: [], written: [], weights: [] };
+      shown = { source: [], unknown: [], written: [], weights: [], likely: [] };
       drawWritten();
-      drawSource();
+      choose(0);
       drawHint();
       drawWork([]);
     }
 
-    async function write(loaded, words, check) {
-      shown = { source: words, written: [], weights: [] };
+    // Shows a translation while it comes about. A step has the word and its weights, what was
+    // likely, and how many positions were computed for it.
+    async function follow(words, steps, check) {
+      shown = { source: words, unknown: [], written: [], weights: [], likely: [] };
       written.replaceChildren();
       drawHint();
       drawWork([]);
       picked = false;
-      const steps = [];
+      const done = [];
       tell("read");
       try {
-        for await (const step of writing(loaded, idsOf(words, loaded))) {
+        for await (const step of steps) {
           check();
-          steps.push(step);
-          const word = loaded.words.target[step.id];
-          tell("write", isWord(word) ? word : "");
-          shown.written.push(word);
+          done.push(step);
+          tell("write", isWord(step.word) ? step.word : "");
+          shown.written.push(step.word);
           shown.weights.push(step.weights);
+          shown.likely.push(step.likely);
           if (shown.written.length === 1) drawHeads(shown.weights[0]);
-          if (!picked) chosen = shown.written.length - 1;
           drawWritten();
-          drawSource();
-          drawWork(steps);
+          choose(picked ? chosen : shown.written.length - 1);
+          drawWork(done);
           await pause();
         }
       } finally {
@@ -170,13 +191,33 @@
       drawHint();
     }
 
+    async function* computed(loaded, words) {
+      const word = (id) => loaded.words.target[id];
+      for await (const step of writing(loaded, idsOf(words, loaded)))
+        yield { ...step, word: word(step.id),
+          likely: step.likely.map(([id, share]) => [word(id), share]) };
+    }
+
+    async function* kept({ written: words, weights, likely: all }) {
+      for (const [i, word] of words.entries())
+        yield { word, weights: weights[i], likely: all[i], positions: 1 };
+    }
+
+    function write(loaded, words, check) {
+      return follow(words, computed(loaded, words), check);
+    }
+
+    function replay(translation, check) {
+      return follow(translation.source, kept(translation), check);
+    }
+
     drawHeads(first.weights[0]);
     drawWritten();
-    drawSource();
+    choose(chosen);
     drawHint();
     const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
-    const children = [form, status, sentence, task, written, caption, source, picker, hint, work,
-      offered];
+    const children = [form, status, sentence, task, written, caption, source, picker, other, likely,
+      hint, work, offered];
     return { update() {}, children, stop };
   }
 
