@@ -204,8 +204,8 @@ def order_gap(encode, x, order):
         float: the largest absolute difference between `encode(x[order])` and `encode(x)[order]`;
         0, up to rounding, if `encode` cannot tell where a row is.
 
-    Source: the book's page on positional encoding. A function with gap 0 for every order is called
-        permutation equivariant.
+    Source: the book's page on positional encoding. A function with gap 0 for every order
+        and every `x` is called permutation equivariant.
     """
     ### BEGIN SOLUTION
     shuffled_first = encode(x[order])  # an index array makes a copy

@@ -18,7 +18,7 @@ from autograder.course import BUILD, ROOT, CourseError, notebook_of, pages_of
 BOOK = ROOT / "book"
 COMPANIONS = ("book/glossary", "book/references")
 ELSEWHERE = re.compile(r"Unknown source document '(.+?)'")
-LABEL_ELSEWHERE = re.compile(r"cross-reference target not found: '(.+?)'")
+LABEL_ELSEWHERE = re.compile(r"(?:cross-reference target not found|undefined label): '(.+?)'")
 WARNING = re.compile(r"(WARNING|ERROR|CRITICAL)\b")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 

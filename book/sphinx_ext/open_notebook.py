@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from autograder.course import repository
 
-GET_COURSE = "get-course"  # where the first page says it
+GET_COURSE = "get-course"  # a label on the first page
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
@@ -87,13 +87,10 @@ class GetCourse(SphinxDirective):
             "cd attention",
             "make lab    # the first time it sets everything up: one to five minutes",
         ]
-        places = self.env.get_domain("std")
-        places.note_hyperlink_target(GET_COURSE, self.env.docname, GET_COURSE)
         before = nodes.paragraph(
             "",
             "In a terminal, on a computer with Python 3.11 or newer, git and make (on Windows, that"
             " is WSL):",
-            ids=[GET_COURSE],
         )
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
 

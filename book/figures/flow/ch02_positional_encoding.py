@@ -68,6 +68,11 @@ def _signed(number):
     return f"{number:.1f}".replace("-", "\N{MINUS SIGN}")
 
 
+def degrees(angle):
+    """Write an angle in degrees, a small one with a decimal, so that no two look equal."""
+    return f"{angle:.{0 if abs(angle) >= 10 else 1}f}°"
+
+
 def clock_hands(encoding, row_labels, column_labels):
     """Draw each pair of an encoding as the hand of a clock: sine to the right, cosine up, so that 0
     is at twelve.
@@ -98,11 +103,11 @@ def clock_hands(encoding, row_labels, column_labels):
                 sheet.arrow((x, y), (x, y - radius + 2), role="plain", dashed=True, head=False)
                 tip = (x + (radius - 2) * sine, y - (radius - 2) * cosine)
                 sheet.arrow((x, y), tip, role="blue", width=2.6)
-                sheet.words((x, y + radius + 12), f"{angles[place, pair]:.0f}°", "blue", size=SMALL)
+                sheet.words((x, y + radius + 12), degrees(angles[place, pair]), "blue", size=SMALL)
         return sheet
 
     ways = "; ".join(
-        f"{name}: " + ", ".join(f"{angle:.0f}" for angle in angles[:, pair]) + " degrees"
+        f"{name}: " + ", ".join(map(degrees, angles[:, pair]))
         for pair, name in enumerate(column_labels)
     )
     return Picture(
