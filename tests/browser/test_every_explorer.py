@@ -13,6 +13,7 @@ from book.widgets.scripts import names
 from solutions.translator import corpus
 
 PAGES = {
+    "neighbours": "ch01_embeddings",
     "lookup": "ch01_embeddings",
     "positions": "ch02_positional_encoding",
     "copying": "ch03_bottleneck",
