@@ -32,11 +32,20 @@ GROUPS = (
 )
 
 
+def words_of(text):
+    """Return the words of a text, in lower case."""
+    return re.findall(r"[a-z]+(?:['-][a-z]+)*", text.lower())
+
+
+def chapters():
+    """Return the texts of the book's twelve chapters."""
+    return re.split(r"^CHAPTER [IVX]+$", TEXT.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+
+
 def sentences():
-    """Return the book as lists of words in lower case."""
-    text = TEXT.read_text(encoding="utf-8").lower()
-    pieces = re.split(r"[.!?;:()\n*]|--", text)
-    return [words for piece in pieces if (words := re.findall(r"[a-z]+(?:['-][a-z]+)*", piece))]
+    """Return the book as lists of words."""
+    pieces = re.split(r"[.!?;:()\n*]|--", TEXT.read_text(encoding="utf-8"))
+    return [words for piece in pieces if (words := words_of(piece))]
 
 
 def pair_counts():
@@ -124,8 +133,8 @@ def measure(steps, seeds):
 
 
 def explorer_state(recorded):
-    """Return what the explorer `neighbours` starts from: the words, and the rows of two trainings in
-    hundredths.
+    """Return the words, and their rows in two trainings, in hundredths: what the explorer
+    `neighbours` starts from.
     """
     tables = [np.array(run["rows"]) for run in recorded["runs"] if "rows" in run]
     rows = [(100 * table).round().astype(int).tolist() for table in tables]

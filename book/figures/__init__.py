@@ -9,8 +9,7 @@ arrays, returns the figure or Picture and computes nothing that a reader should 
 
 from book.figures.ch01_embeddings import (
     coverage_curve,
-    dot_product_pair,
-    seed_spread,
+    loss_and_width,
     similarity_pair,
 )
 from book.figures.ch02_positional_encoding import (
@@ -86,7 +85,12 @@ from book.figures.ch13_family import (
     on_straight_lines,
     turning_pairs,
 )
-from book.figures.flow.ch01_embeddings import scatter_add, sentence_to_rows
+from book.figures.flow.ch01_embeddings import (
+    one_pair_learns,
+    paths_of_rows,
+    scatter_add,
+    sentence_to_rows,
+)
 from book.figures.flow.ch02_positional_encoding import clock_hands, order_lost_and_kept
 from book.figures.flow.ch03_bottleneck import (
     look_back_by_hand,

@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
-from book.figures.maps import heatmap
 from book.figures.style import BLUE, GREY, ORANGE
 
 
@@ -38,14 +37,6 @@ def coverage_curve(sizes, curves):
     return ax.figure
 
 
-def dot_product_pair(first, second, labels, titles):
-    """Show two small matrices of dot products side by side, each on a colour scale of its own."""
-    figure, axes = plt.subplots(1, 2, figsize=(4.7, 2.3))
-    for ax, matrix, title in zip(axes, (first, second), titles, strict=True):
-        heatmap(matrix, labels, labels, xlabel="", ylabel="", title=title, decimals=0, ax=ax)
-    return figure
-
-
 def similarity_pair(before, after, labels, titles=("before", "after")):
     """Show two matrices of cosine similarities, from -1 (orange) over 0 (white) to 1 (blue).
 
@@ -72,34 +63,41 @@ def similarity_pair(before, after, labels, titles=("before", "after")):
     return figure
 
 
-def seed_spread(groups):
-    """Draw one dot for each seed, one row for each kind of pair.
+def loss_and_width(curves, lines, widths, cosines):
+    """Draw the loss of trainings from two starts, and beside it how alike rows become with more
+    columns.
 
     Args:
-        groups: dict from a label to the (seeds,) mean cosine similarities.
+        curves: dict from a label to the (seeds, steps) losses.
+        lines: dict from a label to a loss that a dashed line marks.
+        widths: numbers of columns.
+        cosines: dict from a label to the (widths, seeds) mean cosines within a group.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(4.4, 2.3))
-    for row, (label, numbers) in enumerate(groups.items()):
-        colour = BLUE if "same" in label else ORANGE
-        ax.plot(
-            numbers,
-            np.full(len(numbers), -row),
-            "o",
-            color=colour,
-            alpha=0.6,
-            markeredgewidth=0,
-            markersize=7,
-        )
-    ax.axvline(0, color=GREY, linewidth=0.8, zorder=0)
-    ax.set_yticks([-row for row in range(len(groups))], groups)
-    ax.set(
-        xlabel="mean cosine similarity, one dot per seed",
-        xlim=(-0.3, 1.05),
-        ylim=(-len(groups) + 0.5, 0.5),
-    )
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
+    figure, (left, right) = plt.subplots(2, 1, figsize=(4.6, 5.4))
+    for colour, (label, losses) in zip((ORANGE, BLUE), curves.items(), strict=True):
+        for place, each in enumerate(losses):
+            left.plot(each, color=colour, linewidth=0.9, label=None if place else label)
+    for label, loss in lines.items():
+        left.axhline(loss, color=GREY, linewidth=0.9, linestyle="--", zorder=0)
+        left.annotate(
+            label, (1, loss), (0, 3), xycoords=("axes fraction", "data"), ha="right",
+            textcoords="offset points", color=GREY,
+        )  # fmt: skip
+    left.set(xlabel="step", ylabel="loss", xlim=(0, len(each) - 1), ylim=(0, None))
+    left.legend(title="numbers of the start", loc="upper right")
+    for colour, (label, means) in zip((ORANGE, BLUE), cosines.items(), strict=True):
+        middle = np.mean(means, axis=1)
+        right.plot(widths, middle, color=colour)
+        right.plot(widths, means, "o", color=colour, alpha=0.6, markeredgewidth=0)
+        right.annotate(
+            label, (widths[-1], middle[-1]), (-14, -5), textcoords="offset points", color=colour,
+            ha="right",
+        )  # fmt: skip
+    right.set_xscale("log", base=2)
+    right.set_xticks(widths, widths)
+    right.set(xlabel="columns (d_model)", ylabel="cosine, same group", ylim=(0, 1.1))
+    right.minorticks_off()
     return figure

@@ -18,7 +18,7 @@ class Box:
     Args:
         id: its name in the drawing.
         label: its lines; joined by spaces they are its name, but for a line that ends in a hyphen.
-        short: its name in the small map.
+        short: its name in the small map: words of the same name.
         does: what it does, in one sentence.
         page: stem of the page that teaches it.
         part: ENCODER, DECODER, INSIDE (an attention) or AROUND (the model).
@@ -77,7 +77,7 @@ BOXES = (
     Box(
         "multi-head",
         ("Multi-head", "attention"),
-        "Self-attention",
+        "Multi-head",
         (
             "Several heads look at the whole sentence side by side, and each mixes the words "
             "in its own way."
@@ -118,7 +118,7 @@ BOXES = (
     Box(
         "dot-product",
         ("Scaled", "dot-product"),
-        "Dot product",
+        "Dot-product",
         (
             "A query is compared with every key, and the softmax of the scores says how to "
             "mix the values."
@@ -157,7 +157,7 @@ BOXES = (
     Box(
         "masking",
         ("Masked self-", "attention"),
-        "Masking",
+        "Masked",
         (
             "Each written word looks at itself and the words before it, because a mask hides "
             "those that come later."
@@ -193,7 +193,7 @@ BOXES = (
     Box(
         "next-word",
         ("Linear,", "softmax"),
-        "Next word",
+        "Linear, softmax",
         (
             "A matrix gives each Italian word a score, the softmax makes probabilities of "
             "them, and one word is chosen."

@@ -61,9 +61,17 @@ EDGES = {("", "un"): 0.55, ("", "il"): 0.45, ("un", "un gatto"): 0.4, ("il", "il
 LEVELS = [[("", "<bos>", 1)], [("un", "un", 2), ("il", "il", 0)]]
 LEVELS += [[("un gatto", "gatto", 2), ("il gatto", "gatto", 0)]]
 PIXELS = RNG.random((6, 6))
+ONE_STEP = {"readout": np.eye(2), "scores": [1, 0], "probabilities": [0.73, 0.27], "after": 0.93}
+ONE_STEP |= {"error": [-0.27, 0.27], "row": [1.27, -0.27], "moved": [[1.27, 0], [-0.27, 1]]}
+PATHS = np.array([[[2, 1], [2, 2], [2, 0]], [[0, 2], [0, 3], [0, -2]]], dtype=float)
 EXAMPLES = {  # the picture -> what it is given
     "sentence_to_rows": (TOKENS, IDS, one_hot(IDS, 9), ENTRIES, TABLE, embed(IDS, TABLE)),
     "scatter_add": (TOKENS, IDS, GRADIENT, ENTRIES, embedding_gradient(IDS, GRADIENT, 9)),
+    "one_pair_learns": (
+        *(["they", "feed", "the", "cat", "every", "day"], "cat", "feed", [1.0, 0.0]),
+        *(["feed", "cook"], ONE_STEP),
+    ),
+    "paths_of_rows": ({"animals": ["cat", "dog"], "foods": ["rice"]}, PATHS, [0, 10], [3.3, 1.9]),
     "order_lost_and_kept": (
         *(["dog bites man", "man bites dog"], "dog"),
         *(np.ones((2, 4)), RNG.normal(size=(2, 4))),
@@ -204,6 +212,9 @@ def test_the_numbers_are_those_that_were_computed():
     twice = GRADIENT[0] + GRADIENT[3]  # "cats" is at both positions
     assert f"cats gets [{twice[0]:g}, {twice[1]:g}]" in summed.alt
     assert f"{twice[0]:g} {twice[1]:g}" in words_in(summed.wide)
+    learns = PICTURES["one_pair_learns"](*EXAMPLES["one_pair_learns"])
+    assert "\N{MINUS SIGN}0.27 +0.27" in words_in(learns.phone) and "1.27" in words_in(learns.wide)
+    assert "would now get 0.93" in learns.steps[-1]
     context = words_in(PICTURES["look_back_by_hand"](*EXAMPLES["look_back_by_hand"]).phone)
     assert all(f"{number:.2f}" in context for number in CONTEXT)
     shapes = words_in(PICTURES["transformer_diagram"](STATIONS).phone)
@@ -217,7 +228,10 @@ def test_the_numbers_are_those_that_were_computed():
 
 def test_a_picture_that_moves_has_a_sentence_for_each_step():
     moving = [name for name, given in EXAMPLES.items() if PICTURES[name](*given).steps]
-    assert moving == ["attention_by_hand", "generation_loop", "growing_cache"]
+    assert moving == [
+        *("one_pair_learns", "paths_of_rows"),
+        *("attention_by_hand", "generation_loop", "growing_cache"),
+    ]
     for name in moving:
         made = PICTURES[name](*EXAMPLES[name])
         for drawing in (made.wide, made.phone):

@@ -27,6 +27,7 @@ def test_boxes_have_names_of_their_own_a_colour_and_one_sentence():
     for box in BOXES:
         assert box.role in (*ROLES, *SERIES)
         assert re.fullmatch(r"[A-Z][^.]+\.", box.does)
+        assert box.short.lower() in box.name.lower()
 
 
 def test_arrows_join_boxes_that_exist():

@@ -81,8 +81,8 @@
     fill(table, caption("Product", `${ids.length} × ${start[0].length}`), head, body);
   }
 
-  // The path of the followed row: from one-hot to table, if they are side by side, and from table to
-  // product.
+  // The path of the followed row: from one-hot to table, and from table to product. Where the table
+  // is below, as on a phone, the first part goes around the other rows.
   function drawWay(line, field, matrices) {
     const origin = field.getBoundingClientRect();
     const bands = matrices.map((matrix) => matrix.querySelector("tbody .lookup-on"));
@@ -90,7 +90,13 @@
     if (bands.every(Boolean)) {
       const [hot, entries, out] = bands.map((band) => band.getBoundingClientRect());
       for (const [from, to] of [[hot, entries], [entries, out]]) {
-        if (from.right > to.left) continue;
+        if (from.right > to.left) { // around the numbers, and in from the left
+          const below = matrices[0].getBoundingClientRect().bottom - origin.top + 6;
+          const [side, goal] = [to.left - origin.left, (to.top + to.bottom) / 2 - origin.top];
+          const out = `M${from.right - origin.left} ${(from.top + from.bottom) / 2 - origin.top}h8`;
+          curves.push(`${out}V${below}H${side - 8}V${goal}h8`);
+          continue;
+        }
         const [x1, x2] = [from.right - origin.left, to.left - origin.left];
         const [y1, y2] = [from, to].map((one) => (one.top + one.bottom) / 2 - origin.top);
         const middle = (x1 + x2) / 2;
@@ -216,7 +222,10 @@
     }
 
     function reach([place, column]) {
-      Object.assign(view, { row: place, column, news: "" });
+      const users = result().ids.flatMap((id, position) => (id === place ? [position] : []));
+      const used = users.length ? `is looked up at ${positions(users)}` : "is not looked up now";
+      const news = `Row “${words[place]}” ${used}. The slider changes its column ${column}.`;
+      Object.assign(view, { row: place, column, news });
       redraw();
       entries.querySelector("[aria-pressed=true]").focus();
     }

@@ -1,4 +1,4 @@
-"""Chapter 1: from a sentence to rows of a table, and back to them."""
+"""Chapter 1: from a sentence to rows of a table, back to them, and how the rows learn."""
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
@@ -146,3 +146,159 @@ def scatter_add(tokens, token_ids, grad_output, row_labels, gradient):
 
 def _vector(numbers):
     return "[" + ", ".join(f"{number:g}" for number in numbers) + "]"
+
+
+def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
+    """Draw one step of training on one pair, part by part.
+
+    Args:
+        sentence: its words.
+        centre, neighbour: the pair: two of these words, at most two places apart.
+        row: (2,) the row of the centre in the table.
+        candidates: the possible neighbours.
+        step: dict with `readout` (candidates, 2), their rows, `scores`, `probabilities` and `error`
+            (candidates,), and what the step makes of both: `row` (2,) and `moved` (candidates, 2).
+
+    Returns:
+        the Picture.
+    """
+    true = candidates.index(neighbour)
+    near = [abs(place - sentence.index(centre)) for place in range(len(sentence))]
+    roles = ["blue" if role == true else "plain" for role in range(len(candidates))]
+
+    def draw(_):
+        sheet, high, top = Drawing(), 26, 118
+        with sheet.step(1):
+            x = 0
+            for word, away in zip(sentence, near, strict=True):
+                width = 7 * len(word) + 16
+                role = "orange" if away == 0 else "blue" if away <= 2 else "muted"
+                kind = "frame" if away > 2 else "box" if word != neighbour else "solid"
+                at = (x + width / 2, 0)
+                sheet.box(at, word, role, width=width, height=24, size=SMALL, kind=kind)
+                x += width + 6
+
+        def column(left, wide, name, cells, kinds, shares, number):
+            with sheet.step(number):
+                at = (left + wide * len(cells[0]) / 2, top - 12)
+                sheet.words(at, name, "muted", size=SMALL)
+                return sheet.cells((left, top), cells, kinds, cell=(wide, high), shares=shares)
+
+        def tinted(numbers):
+            return [[min(1, abs(number))] for number in numbers]
+
+        pairs = [[role, role] for role in roles]
+        even = [[0.5, 0.5]] * len(candidates)
+        with sheet.step(2):
+            here = sheet.cells(
+                (50, 48), _decimals([row]), "orange", cell=(30, high), shares=even[:1]
+            )
+            sheet.words((44, 61), centre, anchor="end", size=SMALL)
+            for place, word in enumerate(candidates):
+                role = "blue" if place == true else ""
+                at = (44, top + high * (place + 0.5))
+                sheet.words(at, word, role, anchor="end", size=SMALL, bold=place == true)
+        table = column(50, 30, "", _decimals(step["readout"]), pairs, even, 2)
+        with sheet.step(2):
+            sheet.arrow(here.south, table.north, role="orange")
+        scores = _decimals([[number] for number in step["scores"]])
+        column(117, 34, "score", scores, "plain", [[0]] * len(scores), 3)
+        shares = [[f"{number:.2f}"] for number in step["probabilities"]]
+        column(154, 38, "prob.", shares, "plain", tinted(step["probabilities"]), 3)
+        errors = [[f"{number:+.2f}".replace("-", _MINUS)] for number in step["error"]]
+        signs = [["orange" if number > 0 else "blue"] for number in step["error"]]
+        wrong = column(199, 46, "error", errors, signs, tinted(step["error"]), 4)
+        column(258, 38, "after", _hundredths(step["moved"]), pairs, even, 5)
+        with sheet.step(5):
+            there = sheet.cells(
+                (258, 48), _hundredths([step["row"]]), "orange", cell=(38, high), shares=even[:1]
+            )
+            sheet.arrow(here.east, there.west, role="orange", text="one step")
+            sheet.arrow(wrong.east, (257, wrong.centre[1]), role="blue")
+        return sheet
+
+    before, after = step["probabilities"][true], step["after"]
+    others = ", ".join(
+        f"{word} has score {score:g}, probability {share:.2f} and error {error:+.2f}"
+        for word, score, share, error in zip(
+            candidates, step["scores"], step["probabilities"], step["error"], strict=True
+        )
+    )
+    return Picture(
+        f"In the sentence {' '.join(sentence)} the centre is {centre}, and the words at most two"
+        f" places away are its neighbours. For the pair of {centre} and {neighbour}, the row"
+        f" {_vector(row)} meets the row of each possible neighbour: {others}. One step moves the"
+        f" row of {centre} and all the rows that it met.",
+        draw,
+        steps=(
+            f"A window over the sentence: “{centre}” (orange) is the centre, and each blue word"
+            f" gives a pair with it. We take the pair “{centre}”, “{neighbour}”.",
+            f"The row of “{centre}” is looked up in W. It meets the row of each possible"
+            " neighbour in R, here just four of them.",
+            "Each dot product is a score, and the scores become probabilities. The true"
+            f" neighbour, “{neighbour}”, gets {before:.2f}.",
+            "The error is the probability, minus 1 for the true neighbour. Below 0: this score"
+            " should rise. Above 0: it should fall.",
+            f"Now both move. “{centre}” and “{neighbour}” come towards each other, the wrong"
+            f" candidates are pushed off, and “{neighbour}” would now get {after:.2f}.",
+        ),
+    )
+
+
+_MINUS = "\N{MINUS SIGN}"
+
+
+def _hundredths(rows):
+    return [[f"{number:.2f}".replace("-", _MINUS) for number in row] for row in rows]
+
+
+def paths_of_rows(groups, paths, steps, losses):
+    """Draw how rows of a table wander while they are trained.
+
+    Args:
+        groups: dict from a name to its words; all the words are the rows of `paths`, in order.
+        paths: (len(steps), words, 2) where each row is after each number of steps.
+        steps: how many steps of training there were; the first is 0.
+        losses: (len(steps),).
+
+    Returns:
+        the Picture.
+    """
+    names = [name for name, words in groups.items() for _ in words]
+    roles = dict(zip(groups, ("blue", "orange"), strict=True))
+    low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
+    scale = min(280 / (high - low)[0], 280 / (high - low)[1])
+    spots = (paths - low) * scale * [1, -1]
+
+    def draw(_):
+        sheet = Drawing()
+        for number, now in enumerate(spots):
+            with sheet.step(number + 1):
+                for word, (name, at) in enumerate(zip(names, now, strict=True)):
+                    if number:
+                        sheet.arrow(spots[number - 1][word], at, role=roles[name], head=False)
+                    sheet.circle(at, 5 if number == len(spots) - 1 else 2, role=roles[name])
+        with sheet.step(1):
+            start = spots[0].mean(axis=0)
+            sheet.words((start[0], start[1] + 22), "start", "muted", size=SMALL)
+        with sheet.step(len(spots)):
+            for name, role in roles.items():
+                group = spots[-1][[each == name for each in names]]
+                upper = group[0, 1] < start[1]
+                outer = group[:, 1].min() if upper else group[:, 1].max()
+                at = (group[:, 0].max() + 12, outer)
+                sheet.words(at, name, role, anchor="start", bold=True)
+        return sheet
+
+    first, *rest = zip(steps, losses, strict=True)
+    listed = "; ".join(f"{name}: {', '.join(words)}" for name, words in groups.items())
+    return Picture(
+        f"{paths.shape[1]} points in a plane, one for each row ({listed}), and the paths that they"
+        f" take in {steps[-1]} steps of training. All begin in one heap and set out together. Then"
+        f" the paths part, and the {' and the '.join(groups)} end in two small groups.",
+        draw,
+        steps=(
+            f"Before training (loss {first[1]:.2f}), all eight rows are in one small heap.",
+            *(f"After {step} steps, the loss is {loss:.2f}." for step, loss in rest),
+        ),
+    )
