@@ -92,9 +92,10 @@ def loss_and_width(curves, lines, widths, cosines):
         middle = np.mean(means, axis=1)
         right.plot(widths, middle, color=colour)
         right.plot(widths, means, "o", color=colour, alpha=0.6, markeredgewidth=0)
+        below = -16 if middle[-1] > 0.5 else -5  # of the line
         right.annotate(
-            label, (widths[-1], middle[-1]), (-14, -5), textcoords="offset points", color=colour,
-            ha="right",
+            label, (widths[-1], middle[-1]), (-14, below), textcoords="offset points", ha="right",
+            color=colour,
         )  # fmt: skip
     right.set_xscale("log", base=2)
     right.set_xticks(widths, widths)

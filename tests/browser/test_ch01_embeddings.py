@@ -1,4 +1,6 @@
-"""The lookup explorer: its arithmetic equals the reference, and a keyboard is enough to use it."""
+"""The explorers of chapter 1: the arithmetic of the lookup equals the reference, neighbours are the
+nearest rows, and a keyboard is enough to use both.
+"""
 
 import json
 
@@ -126,3 +128,62 @@ def test_a_long_word_leaves_the_layout_alone(page, explorer):
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 800})
         assert explorer.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
+def test_an_entry_says_where_its_row_is_looked_up(page, explorer):
+    explorer.locator("[data-entry='4,2']").click()
+    verdict = explorer.locator(".explorer-verdict")
+    assert "Row “cats” is looked up at positions 0 and 3" in verdict.inner_text()
+    explorer.locator("[data-entry='6,1']").click()
+    assert "Row “dogs” is not looked up now" in verdict.inner_text()
+    explorer.get_by_role("radio").nth(1).check(force=True)
+    assert "Position 1 is “like”" in verdict.inner_text()
+
+
+def test_on_a_phone_the_path_leads_around_the_numbers(page, explorer):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function(
+        "document.querySelector('.lookup-way path').getAttribute('d').includes('V')"
+    )
+    hot, entries = (explorer.locator(f".lookup-{name} tbody") for name in ("hot", "table"))
+    path = explorer.locator(".lookup-way path").bounding_box()
+    assert path["x"] < entries.bounding_box()["x"]
+    inside = hot.bounding_box()
+    assert path["x"] + path["width"] > inside["x"] + inside["width"]
+    assert explorer.locator(".lookup-sign").first.is_visible()
+
+
+@pytest.fixture
+def neighbours(page, built_book):
+    page.goto(f"{built_book}book/ch01_embeddings.html")
+    box = page.locator(".explorer[data-explorer=neighbours]")
+    box.scroll_into_view_if_needed()
+    return box
+
+
+def test_neighbours_are_the_nearest_rows(page, neighbours):
+    state = json.loads(neighbours.get_attribute("data-state"))
+    for training, word in ((0, 3), (1, 200)):
+        table = np.array(state["tables"][training], dtype=float)
+        unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+        cosines = np.delete(unit @ unit[word], word)
+        seen = page.evaluate(
+            "state => globalThis.explorers.neighbours.compute(state)",
+            {"tables": state["tables"], "word": word, "training": training},
+        )
+        assert np.allclose([each["cosine"] for each in seen], np.sort(cosines)[::-1])
+        assert word not in [each["id"] for each in seen]
+
+
+def test_one_goes_on_from_a_neighbour(page, neighbours):
+    assert neighbours.locator("tbody th").first.inner_text() == "eyes"
+    second = neighbours.get_by_role("button").nth(1)
+    name = second.inner_text()
+    second.press("Enter")
+    assert neighbours.locator("tbody th").first.inner_text() == name
+    assert neighbours.locator("select option:checked").inner_text() == name
+    assert page.evaluate("document.activeElement.tagName") == "BUTTON"
+    before = neighbours.locator("tbody").inner_text()
+    neighbours.get_by_role("radio").nth(1).check(force=True)
+    assert neighbours.locator("tbody").inner_text() != before
+    assert page.errors_seen == []

@@ -190,6 +190,8 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
         pairs = [[role, role] for role in roles]
         even = [[0.5, 0.5]] * len(candidates)
         with sheet.step(2):
+            sheet.words((44, 36), "W", "muted", anchor="end", size=SMALL)
+            sheet.words((44, top - 12), "R", "muted", anchor="end", size=SMALL)
             here = sheet.cells(
                 (50, 48), _decimals([row]), "orange", cell=(30, high), shares=even[:1]
             )
