@@ -5,7 +5,8 @@ and what is recorded is what training gives.
 import numpy as np
 import pytest
 
-from book.experiments import alice_words, measurements
+from book.experiments import measurements
+from book.experiments.words import alice_words
 
 RECORDED = measurements.load("alice_words")
 
