@@ -132,21 +132,21 @@ def training_bytes(model, moments=2):
 # %% [markdown]
 # ## 3. How much of the machine does a run use?
 #
-# A device's data sheet says how many floating-point operations a second it can do at most: its
-# **peak**. Training reaches far fewer. To say how far a run is from the peak, you need to know how
-# many operations it does, and for that there is a rule of thumb.
+# A device's data sheet says how many floating-point operations (FLOPs) a second it can do at most:
+# its **peak**. Training reaches far fewer. To say how far a run is from the peak, you need to know
+# how many FLOPs it does, and for that there is a rule of thumb.
 #
-# In the forward pass each parameter of a matrix meets each word in one multiplication and one
-# addition, which makes 2 operations per parameter and word. The backward pass computes two products
+# In the forward pass each weight of a matrix is multiplied with each word once, and the product is
+# added to a sum, which makes 2 FLOPs per weight and word. The backward pass computes two products
 # of the same size, one for the gradient of the weights and one for that of the inputs, which makes
-# another 4. A whole training step therefore does 6 operations per parameter and word.
+# another 4. A whole training step therefore does 6 FLOPs per weight and word.
 #
-# **Utilization** is the share of the peak that these operations make up. Which parameters and which
+# **Utilization** is the share of the peak that these FLOPs make up. Which parameters and which
 # words to count is for the caller to decide, and the chapter has a section on it. Do not cap the
 # result at 1: a number above it tells the caller that something was counted wrongly.
 #
 # For example, a model of 50 million parameters that trains on 100,000 words a second does 6 · 50
-# million · 100,000 = 3 · 10^13 operations a second. On a device with a peak of 10^14 its
+# million · 100,000 = 3 · 10^13 FLOPs a second. On a device with a peak of 10^14 its
 # utilization is 0.3.
 #
 # *Hint:* write down the units of all three arguments. Which of them have to cancel so that a share
@@ -155,17 +155,17 @@ def training_bytes(model, moments=2):
 
 # %% exercise="utilization" points=2
 def utilization(words_per_second, num_parameters, peak_flops):
-    """Say which share of a device's peak training uses, at 6 operations per parameter and word.
+    """Say which share of a device's peak training uses, at 6 FLOPs per parameter and word.
 
     Args:
         words_per_second: words that training goes through in a second.
         num_parameters: the parameters that each of these words is multiplied with.
-        peak_flops: floating-point operations that the device can do in a second.
+        peak_flops: FLOPs that the device can do in a second.
 
     Returns:
         float: the share; 1 is the peak, and the result may be larger.
 
-    Source: Kaplan et al. 2020, section 2.1, for the operations.
+    Source: Kaplan et al. 2020, section 2.1, for the 6 FLOPs.
     """
     ### BEGIN SOLUTION
     return 6 * num_parameters * words_per_second / peak_flops
@@ -175,8 +175,8 @@ def utilization(words_per_second, num_parameters, peak_flops):
 # %% [markdown]
 # ## 4. A loss under mixed precision
 #
-# The large matrix products are several times faster in 16 bits than in 32. **Autocast** does them
-# in 16 bits and leaves the parameters in float32: it converts copies of them on the way into each
+# A GPU computes large matrix products much faster in 16 bits than in 32. **Autocast** does them in
+# 16 bits and leaves the parameters in float32: it converts copies of them on the way into each
 # product.
 #
 # Compute the teacher-forced `label_smoothed_loss` of chapter 9, with `<pad>` 0, in two parts:
@@ -271,22 +271,23 @@ def accumulated_step(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
         float: the mean loss per word before the update, over all parts; 0.0 if there is no word.
     """
     ### BEGIN SOLUTION
-    counts = [int((tgt[:, 1:] != 0).sum()) for _, tgt in parts]
+    counts = [(tgt[:, 1:] != 0).sum() for _, tgt in parts]
+    counts = torch.stack(counts).tolist() if parts else []  # a GPU is waited for once
     if not any(counts):
         return 0.0
     model.train()
     optimizer.zero_grad()
-    mean = 0.0
+    shares = []
     for (src, tgt), count in zip(parts, counts, strict=True):
         if count:
             decoder_input, expected = teacher_forcing_pair(tgt)
             loss = label_smoothed_loss(model(src, decoder_input), expected, smoothing=smoothing)
             share = count / sum(counts) * loss
             share.backward()  # frees what this part's forward pass left
-            mean += share.item()
+            shares.append(share.detach())  # still a tensor, because .item() would wait
     nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
-    return mean
+    return sum(shares).item()
     ### END SOLUTION
 
 
@@ -308,8 +309,9 @@ def accumulated_step(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
 # - If no worker had a word, raise a `ValueError`.
 #
 # The result keeps the dtype of the gradients. Compute the shares at least as precisely as the
-# gradients are, and mind how coarse 16-bit numbers are: in bfloat16, 257 words become 256, and in
-# float16, 70,000 words become infinite.
+# gradients are, and mind how coarse 16-bit numbers are: in bfloat16, 257 words become 256, and a
+# third becomes 0.334; in float16, 70,000 words become infinite. So it is best to compute shares and
+# sum in float32 or wider, and to round once, at the end.
 #
 # For example, two workers had 3 words and 1 word, and found the gradients `[2.0, 4.0]` and
 # `[6.0, 0.0]`. Together that is 3/4 of the first and 1/4 of the second: `[3.0, 3.0]`. A third
@@ -338,9 +340,10 @@ def average_gradients(gradients, words):
     if total == 0:
         raise ValueError("no worker had a word, so there is nothing to average")
     precise = torch.promote_types(gradients.dtype, torch.float32)
-    shares = (words.to(precise) / total).to(gradients.dtype)  # (workers,)
+    shares = words.to(precise) / total  # (workers,)
     some = words > 0  # 0 times nan is nan, so workers without words are left out
-    return torch.tensordot(shares[some], gradients[some], dims=1)
+    mean = torch.tensordot(shares[some], gradients[some].to(precise), dims=1)
+    return mean.to(gradients.dtype)  # rounded once, at the end
     ### END SOLUTION
 
 
