@@ -90,11 +90,12 @@ test-long-hub:
 	$(PYTEST) tests/hub
 
 test-gpu: .venv/.ready-tests  ## what only a machine with a GPU can try
-	$(BIN)/python -m pytest -m gpu tests/solutions
+	$(BIN)/python -m pytest -m gpu tests/solutions tests/book
 
 bench: setup     ## what grading and training cost, ours beside stock
 	$(BIN)/python -m autograder bench
 	$(BIN)/python -m solutions.translator.measure.bench
+	$(BIN)/python -m book.experiments.cost.gpu_predictions
 
 clean:           ## removes what is generated and not committed; never work/
 	rm -rf _build autograder/submitted autograder/autograded autograder/feedback autograder/reports autograder/gradebook.db

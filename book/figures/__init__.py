@@ -65,8 +65,9 @@ from book.figures.ch09_training import (
 )
 from book.figures.ch10_gpu import (
     gradient_sizes,
+    memory_of_a_step,
     roofline,
-    shares_of_time,
+    step_by_kind,
     two_timelines,
 )
 from book.figures.ch11_efficiency import (
@@ -108,7 +109,7 @@ from book.figures.flow.ch09_training import (
     shared_runs,
     training_loop,
 )
-from book.figures.flow.ch10_gpu import life_of_a_step, memory_bars, two_workers
+from book.figures.flow.ch10_gpu import inside_a_gpu, memory_bars, tiled_product, two_workers
 from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles
 from book.figures.flow.ch12_interpretation import path_of_an_ablation, two_heads_in_turn, word_links
 from book.figures.flow.ch13_family import (

@@ -1,64 +1,71 @@
-"""The figures of chapter 10: a roofline, memory, a profile, and who waits for whom."""
+"""The figures of chapter 10: a roofline, a step by kinds of call, who waits for whom, gradients
+that vanish, and the memory of a step.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREY, ORANGE, PURPLE
+from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
 
-def roofline(points, bandwidth, marks):
-    """Draw the most operations a second that memory and arithmetic allow, and what was measured.
+def roofline(sweeps, bandwidth, peak):
+    """Draw the most FLOPs a second that memory and arithmetic allow, and what was measured.
 
     Args:
-        points: list of (size, operations per byte, operations a second) of square products.
+        sweeps: dict from a label to a list of (words, FLOPs per byte, FLOPs a second).
         bandwidth: bytes a second.
-        marks: dict from a label to a number of operations per byte.
+        peak: FLOPs a second.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.6, 3.6))
-    sizes, intensities, speeds = (np.array(each, dtype=float) for each in zip(*points, strict=True))
-    peak = speeds.max()
-    reach = np.array([0.05, peak / bandwidth, 2 * max(intensities.max(), peak / bandwidth)])
+    figure, ax = plt.subplots(figsize=(5.8, 3.8))
+    reach = np.array([0.05, peak / bandwidth, 400])
     ax.plot(reach, np.minimum(reach * bandwidth, peak) / 1e9, color=GREY, linewidth=2.5)
-    ax.plot(intensities, speeds / 1e9, "o", color=BLUE, markersize=7, zorder=3)
-    for size, x, y in zip(sizes, intensities, speeds / 1e9, strict=True):
-        ax.annotate(f"{size:.0f}", (x, y), (0, -15), textcoords="offset points", ha="center")
-    for (label, x), colour in zip(marks.items(), (ORANGE, PURPLE), strict=False):
-        ax.axvline(x, color=colour, linestyle=":", linewidth=1.5)
-        ax.text(x * 1.1, 0.02, label, color=colour, transform=ax.get_xaxis_transform(), fontsize=9)
+    for (label, points), colour in zip(sweeps.items(), (BLUE, GREEN), strict=False):
+        words, x, y = (np.array(each, dtype=float) for each in zip(*points, strict=True))
+        ax.plot(x, y / 1e9, "o-", color=colour, markersize=5, linewidth=1, zorder=3, label=label)
+        for count, place in zip(words, zip(x, y / 1e9, strict=True), strict=True):
+            if colour == BLUE:
+                ax.annotate(f"{count:.0f}", place, (2, -14), textcoords="offset points", fontsize=9)
+    ax.plot(1 / 12, bandwidth / 12 / 1e9, "s", color=ORANGE, markersize=7, zorder=3)
+    place = (1 / 12, bandwidth / 12 / 1e9)
+    ax.annotate("addition", place, (8, -4), textcoords="offset points", color=ORANGE)
     ax.set(
         xscale="log",
         yscale="log",
-        xlabel="arithmetic intensity (operations per byte)",
-        ylabel="billion operations a second",
+        xlabel="arithmetic intensity (FLOPs per byte)",
+        ylabel="billion FLOPs a second",
     )
+    ax.legend(loc="upper left", title="the weights")
     return figure
 
 
-def shares_of_time(shares):
-    """Draw which kinds of operation a step spends its time in.
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, GREY, "#D7D7D7")
+
+
+def step_by_kind(steps):
+    """Draw what a step spends its time on, for batches of several sizes.
 
     Args:
-        shares: dict from a kind to its share, from 0 to 1.
+        steps: dict from a label to a dict from a kind of call to its milliseconds.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.6, 0.7 + 0.36 * len(shares)))
-    percents = [100 * share for share in shares.values()]
-    ax.barh(range(len(shares)), percents, color=BLUE, height=0.62)
-    for place, percent in enumerate(percents):
-        ax.text(percent + 0.8, place, f"{percent:.0f} %", va="center", fontsize=9)
-    ax.set(
-        xlabel="percent of the step's time",
-        yticks=range(len(shares)),
-        ylim=(len(shares) - 0.5, -0.5),
-        xlim=(0, 1.15 * max(percents)),
-    )
-    ax.set_yticklabels(shares)
+    figure, ax = plt.subplots(figsize=(6.2, 1.9 + 0.4 * len(steps)))
+    kinds, left = list(next(iter(steps.values()))), np.zeros(len(steps))
+    for kind, colour in zip(kinds, COLOURS, strict=False):
+        wide = np.array([found[kind] for found in steps.values()])
+        ax.barh(range(len(steps)), wide, left=left, color=colour, height=0.6, label=kind)
+        left += wide
+    for place, whole in enumerate(left):
+        ax.text(whole + 0.01 * left.max(), place, f"{whole:.0f} ms", va="center", fontsize=9)
+    ax.set(xlabel="milliseconds", yticks=range(len(steps)), ylim=(len(steps) - 0.5, -0.5))
+    ax.set(xlim=(0, 1.13 * left.max()))
+    ax.set_yticklabels(steps)
     ax.tick_params(axis="y", length=0)
+    figure.legend(loc="outside upper left", ncols=3, fontsize=9)
     return figure
 
 
@@ -83,24 +90,59 @@ def two_timelines(timelines):
     return figure
 
 
-def gradient_sizes(sizes, smallest, scale):
-    """Draw how large the numbers of a gradient are, before and after the loss is scaled.
+def gradient_sizes(kinds, smallest, lost):
+    """Draw how large the gradients of each kind are, and which share float16 loses.
 
     Args:
-        sizes: (numbers,) absolute values, none of them 0.
+        kinds: dict from a kind to (numbers,) sizes, none of them 0.
         smallest: the smallest positive number of the narrow format.
-        scale: the factor by which the loss is multiplied.
+        lost: dict from a kind to the shares that are lost, as they are and after scaling.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.6, 3.0))
-    bins = np.arange(-14, 3, 0.25)
-    for factor, colour, label in ((1, ORANGE, "as they are"), (scale, BLUE, "loss scaled")):
-        ax.hist(np.log10(sizes * factor), bins, color=colour, alpha=0.6, label=label)
+    figure, ax = plt.subplots(figsize=(6.2, 0.9 + 0.42 * len(kinds)))
+    bins = np.arange(-12, 0.01, 0.25)
+    for place, sizes in enumerate(kinds.values()):
+        counts, _ = np.histogram(np.log10(sizes), bins)
+        high = place + 0.3 - 0.75 * counts / counts.max()
+        ax.fill_between(bins[:-1] + 0.125, place + 0.3, high, color=BLUE, alpha=0.75, linewidth=0)
+    for place, kind in enumerate(kinds):
+        plain, scaled = (f"{100 * share:.1f} %" for share in lost[kind])
+        ax.text(0.2, place + 0.15, plain, fontsize=9, ha="left")
+        ax.text(2.1, place + 0.15, scaled, fontsize=9, ha="left")
+    ax.text(0.2, -0.85, "lost", fontsize=9)
+    ax.text(2.1, -0.85, "scaled", fontsize=9)
     ax.axvspan(bins[0], np.log10(smallest), color="#DDDDDD", zorder=0)
-    ax.text(bins[0] + 0.2, 0.93, "0 in float16", transform=ax.get_xaxis_transform(), fontsize=9)
-    ax.set(xlabel="size of a number of the gradient, as a power of ten", ylabel="numbers")
-    ax.set(yticks=[], xlim=(bins[0], bins[-1]))
-    ax.legend(loc="center left")
+    ax.text(bins[0] + 0.15, -0.85, "0 in float16", fontsize=9)
+    ax.set(xlabel="size of a number, as a power of ten", yticks=range(len(kinds)))
+    ax.set(xlim=(bins[0], 3.8), ylim=(len(kinds) - 0.5, -1.2), xticks=range(-12, 1, 2))
+    ax.set_yticklabels(kinds)
+    ax.tick_params(axis="y", length=0)
+    return figure
+
+
+def memory_of_a_step(line, phases, always):
+    """Draw how much memory a training step holds from one moment to the next.
+
+    Args:
+        line: list of (seconds, bytes beyond what is there all the time).
+        phases: dict from the name of a phase to its (first second, last second), in their order.
+        always: bytes that are there all the time.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(6.2, 3.1))
+    moments, sizes = np.array([(0.0, 0), *line]).T
+    ends = phases[list(phases)[-1]][1]
+    moments, sizes = 1e3 * np.append(moments, ends), (np.append(sizes, sizes[-1]) + always) / 1e6
+    ax.fill_between(moments, always / 1e6, sizes, step="post", color=GREEN, alpha=0.55, linewidth=0)
+    ax.fill_between([0, 1e3 * ends], 0, always / 1e6, color=PURPLE, alpha=0.45, linewidth=0)
+    ax.text(0.01 * 1e3 * ends, 0.35 * always / 1e6, "weights and moments", fontsize=9)
+    for (name, (begin, end)), colour in zip(phases.items(), (BLUE, ORANGE, PURPLE), strict=False):
+        ax.axvline(1e3 * end, color=GREY, linestyle=":", linewidth=1)
+        ax.text(5e2 * (begin + end), 1.05 * sizes.max(), name, color=colour, ha="center")
+    ax.set(xlabel="milliseconds", ylabel="MB in use", xlim=(0, 1e3 * ends))
+    ax.set(ylim=(0, 1.15 * sizes.max()))
     return figure

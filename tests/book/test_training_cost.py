@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from book.experiments import training_cost
-from book.experiments.training_cost import Run
+from book.experiments.cost import measured_cost, step_times, training_cost
+from book.experiments.cost.training_cost import Run
 from solutions.ch08_encoder_decoder import Transformer
 from solutions.ch09_training import label_smoothed_loss
 from solutions.ch10_gpu import autocast_loss
@@ -34,7 +34,7 @@ def losses_of(run):
 def test_activations_are_estimated_within_fifteen_percent(run, precision):
     loss = losses_of(run)[precision]
     loss().backward()  # the gradients are there from now on
-    peak = training_cost.measured_peak(lambda: loss().backward())
+    peak = measured_cost.measured_peak(lambda: loss().backward())
     assert training_cost.activation_bytes(run, precision) == pytest.approx(peak, rel=0.15)
 
 
@@ -50,11 +50,101 @@ def test_six_operations_a_parameter_and_word_are_those_that_pytorch_counts(run):
     ("name", "kind"),
     [
         ("aten::addmm", "matrix products"),
-        ("aten::_scaled_dot_product_flash_attention_for_cpu", "attention"),
-        ("Optimizer.step#AdamW.step", "optimizer"),
-        ("aten::_log_softmax", "loss"),
-        ("aten::var_mean", "everything else"),
+        ("autograd::engine::evaluate_function: AddmmBackward0", "matrix products"),
+        ("aten::_scaled_dot_product_flash_attention_for_cpu", "attention, loss, embeddings"),
+        ("Optimizer.step#AdamW.step", "optimizer, clipping"),
+        ("aten::linalg_vector_norm", "optimizer, clipping"),
+        ("aten::mul_", "optimizer, clipping"),
+        ("aten::mul", "additions and norms"),
+        ("aten::rsqrt", "additions and norms"),
+        ("VarMeanBackward0", "additions and norms"),
+        ("aten::_log_softmax", "attention, loss, embeddings"),
+        ("aten::_to_copy", "copies"),
+        ("aten::to", "views and bookkeeping"),
+        ("aten::as_strided", "views and bookkeeping"),
     ],
 )
-def test_an_operation_belongs_to_one_kind(name, kind):
-    assert training_cost.kind_of(name) == kind
+def test_a_call_belongs_to_one_kind(name, kind):
+    assert measured_cost.kind_of(name) == kind in measured_cost.KINDS
+
+
+class Clock:
+    """A clock whose readings are given: how long each step by it takes."""
+
+    def __init__(self, steps):
+        self.now, self.steps = 0.0, iter(steps)
+
+    def __call__(self):
+        return self.now
+
+    def work(self):
+        self.now += next(self.steps)
+
+
+def test_one_odd_reading_does_not_move_a_time():
+    """A reading of a tenth of the time once made a page's peak twice what the machine could do."""
+    clock = Clock([2e-3, 2e-3, 2e-3, 2e-4, 2e-3, 9e-3, 2e-3, 2e-3])
+    (seconds,) = measured_cost.seconds_of(clock.work, rounds=5, clock=clock)
+    assert seconds == pytest.approx(2e-3)
+
+
+def test_a_short_call_is_timed_in_long_readings():
+    clock = Clock(10_000 * [1e-5])
+    (seconds,) = measured_cost.seconds_of(clock.work, rounds=3, least=1e-3, clock=clock)
+    assert seconds == pytest.approx(1e-5)
+    assert clock.now > 3e-3  # three readings, none of them shorter than asked for
+
+
+def test_words_times_a_matrix_have_the_intensities_of_the_page():
+    found = [round(training_cost.product_intensity(words)) for words in (32, 64 * 32, 10**9)]
+    assert found == [28, 228, 256]
+    assert training_cost.product_intensity(1, 4096, size=4) == pytest.approx(0.5, rel=1e-3)
+
+
+def test_memory_is_followed_through_a_step_and_its_phases():
+    def step():
+        with torch.profiler.record_function("makes"):
+            kept = torch.ones(1000)
+        with torch.profiler.record_function("drops"):
+            del kept
+
+    line, phases = measured_cost.memory_timeline(step)
+    assert max(size for _, size in line) == 4000 and line[-1][1] == 0
+    (begin, end), (later, _) = phases["makes"], phases["drops"]
+    assert begin < end <= later
+    assert begin <= line[0][0] <= end  # seconds: when the memory was taken
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_float16_loses_gradients_of_activations_that_those_of_parameters_do_not_show(seed):
+    torch.manual_seed(seed)
+    model = Transformer(400, 400, 64, 4, 2, 2, 256, dropout=0.0)
+    src, tgt = torch.randint(4, 400, (2, 32, 24))
+    found = measured_cost.gradients_by_kind(
+        model, lambda: label_smoothed_loss(model(src, tgt[:, :-1]), tgt[:, 1:])
+    )
+    lost = {kind: measured_cost.lost_in_float16(sizes) for kind, sizes in found.items()}
+    scaled = {kind: measured_cost.lost_in_float16(sizes, 4096) for kind, sizes in found.items()}
+    for kind in ("queries", "keys", "values"):
+        first = f"{kind}, first layers"
+        assert lost[first] > 0.2 > 0.01 > lost["parameters"]
+        assert scaled[first] < 0.6 * lost[first]
+
+
+def test_a_step_by_kind_is_all_of_its_calls():
+    x = torch.ones(32, 32, requires_grad=True)
+    rows, kinds = measured_cost.profiled(lambda: (x @ x + 1).sum().backward(), rounds=2)
+    assert list(kinds) == list(measured_cost.KINDS)
+    assert sum(kinds.values()) == pytest.approx(sum(row[2] for row in rows))
+    calls = {name: count for name, count, _ in rows}
+    assert calls["aten::mm"] == 3 and kinds["matrix products"] > 0
+
+
+def test_two_steps_on_a_line_predict_a_third_and_their_utilization_does_not():
+    work = [step_times.flops(width) for width in step_times.WIDTHS]
+    found = step_times.misses({"seconds": [0.01 + 1e-11 * each for each in work]})
+    assert list(found) == [128, 256]
+    for line, share in found.values():
+        assert abs(line) < 1e-9 and share > 0.3
+    proportional = step_times.misses({"seconds": [1e-11 * each for each in work]})
+    assert all(abs(each) < 1e-9 for missed in proportional.values() for each in missed)

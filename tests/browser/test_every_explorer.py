@@ -25,7 +25,7 @@ PAGES = {
     "decoding": "ch08_encoder_decoder",
     "training": "ch09_training",
     "beam": "ch09_translating",
-    "budget": "ch10_gpu",
+    "budget": "ch10_memory",
     "tiles": "ch11_efficiency",
     "cache": "ch11_efficiency",
     "ablation": "ch12_interpretation",

@@ -1,18 +1,17 @@
 // What a training step costs, before it is run: memory, time and the place under the roofline, for
 // a width, a batch, a precision and a device (ch10). The reader writes down an estimate first, and
-// has it checked. The arithmetic is that of `book/experiments/training_cost.py`; the devices come
-// with the state: { name, bandwidth, memory, peak: { float32, bfloat16 } }, in bytes and
-// operations.
+// has it checked. The arithmetic is that of `book/experiments/cost/training_cost.py`; the devices come
+// with the state: { name, bandwidth, memory, peak: { float32, bfloat16 or float16 } }, in bytes and
+// FLOPs.
 (() => {
   const { change, html, draw, svg, figure, path, slider, picker, checkbox, button, sum, mount } =
     globalThis.explorerKit;
   const start = { width: 3, batch: 5, precision: 0, device: 0, memoryGuess: 20, timeGuess: 20,
     checked: false, hide: false };
   const WIDTHS = [64, 128, 256, 512, 1024, 2048];
-  const PRECISIONS = ["float32", "bfloat16"];
   const LAYERS = 6, LENGTH = 32, VOCABULARY = 32000;
   // bytes for each feature of d_model: encoder, decoder, memory; and for each feature of d_ff
-  const KEPT = { float32: [48, 72, 8, 4], bfloat16: [40, 58, 8, 2] };
+  const KEPT = [[48, 72, 8, 4], [40, 58, 8, 2]]; // in float32, in 16 bits
   const LOGITS = 12;
   // Of the peak, a good training reaches less than half.
   const REACHED = 0.4;
@@ -20,28 +19,29 @@
   const W = 640, H = 290, LEFT = 92, RIGHT = 48, TOP = 16, BOTTOM = 66;
 
   function compute({ devices, width, batch, precision, device }) {
-    const d = WIDTHS[width], sentences = 2 ** batch, kind = PRECISIONS[precision];
+    const d = WIDTHS[width], sentences = 2 ** batch;
+    const { peak, bandwidth, memory: room } = devices[device];
+    const kind = precision ? Object.keys(peak).find((name) => name !== "float32") : "float32";
     const inner = 4 * d, words = sentences * LENGTH;
-    const [encoder, decoder, memory, wide] = KEPT[kind];
+    const [encoder, decoder, memory, wide] = KEPT[precision];
     const network = 2 * d * inner;
     const source = LAYERS * (4 * d * d + network + 2 * d * d);
     const target = source + d * VOCABULARY;
     const biases = LAYERS * (3 * 4 * d + 2 * (inner + d) + 5 * 2 * d) + VOCABULARY;
     const parameters = source + target + 2 * d * VOCABULARY + biases;
-    const copies = kind === "bfloat16" ? 2 * (source + target) : 0;
+    const copies = precision ? 2 * (source + target) : 0;
     const activations = words * (LAYERS * ((encoder + decoder + memory) * d + 2 * wide * inner)
       + LOGITS * VOCABULARY) + copies;
     const parts = [4 * parameters, 4 * parameters, 8 * parameters, activations];
-    const operations = 6 * words * (source + target)
+    const flops = 6 * words * (source + target)
       + 3 * LAYERS * 3 * 4 * words * LENGTH * d;
     // Each kept number is written and read; the optimizer reads four arrays and writes three.
     const traffic = 2 * activations + 7 * 4 * parameters;
-    const { peak, bandwidth, memory: room } = devices[device];
-    const byArithmetic = operations / (REACHED * peak[kind]), byMemory = traffic / bandwidth;
+    const byArithmetic = flops / (REACHED * peak[kind]), byMemory = traffic / bandwidth;
     const seconds = Math.max(byArithmetic, byMemory);
     const bytes = sum(parts);
     return { d, sentences, kind, words, parameters, parts, bytes, fits: bytes <= room, room,
-      operations, intensity: operations / traffic, seconds, byArithmetic, byMemory,
+      flops, intensity: flops / traffic, seconds, byArithmetic, byMemory,
       wordsPerSecond: words / seconds, peak: peak[kind], bandwidth };
   }
 
@@ -86,7 +86,7 @@
         draw(axes, "text", { x: x(10 ** power), y: H - 42, "text-anchor": "middle" },
           (10 ** power).toLocaleString("en"));
       draw(axes, "text", { x: (LEFT + W) / 2, y: H - 8, "text-anchor": "middle" },
-        "operations per byte");
+        "FLOPs per byte");
       for (let power = low + 1; power <= high; power += 2) {
         const at = y(10 ** power);
         draw(axes, "line", { x1: LEFT, x2: W - RIGHT, y1: at, y2: at, class: "explorer-grid" });
@@ -98,7 +98,7 @@
       change(roof, { d: path([[x(bottom), y(bottom * found.bandwidth)], [x(knee), y(found.peak)],
         [x(1e5), y(found.peak)]]) });
       const at = Math.min(Math.max(found.intensity, 1), 1e5);
-      const reached = found.operations / found.seconds;
+      const reached = found.flops / found.seconds;
       change(dot, { cx: x(at), cy: y(reached) });
       change(drop, { d: path([[x(at), y(reached)], [x(at), H - BOTTOM]]) });
       const left = x(at) > W / 2;
@@ -116,7 +116,7 @@
       (value) => set({ width: value }));
     const batch = slider("Sentences in a batch", { min: 0, max: 13 },
       (value) => set({ batch: value }));
-    const precision = picker("Precision of the products", ["float32", "bfloat16 (autocast)"],
+    const precision = picker("Precision of the products", ["float32", "16 bits (autocast)"],
       (value) => set({ precision: value }));
     const device = picker("Device", devices.map(({ name }) => name),
       (value) => set({ device: value }));
@@ -161,7 +161,7 @@
       roofline.show(found);
       const limit = found.byArithmetic > found.byMemory ? "arithmetic" : "memory";
       change(roofline.drawing, { "aria-label": `Roofline: this step does
-        ${digits(found.intensity)} operations per byte; ${limit} limits it.` });
+        ${digits(found.intensity)} FLOPs per byte; ${limit} limits it.` });
       const step = `${inBytes(found.bytes)}, ${inTime(found.seconds)} a step`;
       const fits = found.fits ? `It fits: ${step}, ${digits(found.wordsPerSecond)} words a second.`
         : `It does not fit: it needs ${inBytes(found.bytes)}, and the device has

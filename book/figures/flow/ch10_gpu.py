@@ -1,67 +1,117 @@
-"""Chapter 10: the life of one step, what fills the memory, and two workers with one gradient."""
+"""Chapter 10: what is inside a GPU, a product in tiles, what fills the memory, and two workers with
+one gradient.
+"""
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
 PARTS = {"weights": "blue", "gradients": "orange", "moments": "purple", "activations": "green"}
 
-STAIRS = 8  # in which activations grow and shrink
 
-
-def life_of_a_step(seconds, sizes):
-    """Draw the phases of a training step as long as they take, and what is in memory meanwhile.
+def inside_a_gpu(levels, multiprocessors):
+    """Draw the multiprocessors of a GPU, what each holds, and the memories that they share.
 
     Args:
-        seconds: dict from "forward", "backward" and "step" to what they take.
-        sizes: dict from "weights", "moments", "activations" and "gradients" to their bytes.
+        levels: dict from the name of a memory to (what it holds, cycles until a number is there),
+            both as text: registers, shared memory, L2 cache, main memory.
+        multiprocessors: how many the GPU has.
 
     Returns:
         the Picture.
     """
-    whole = sum(seconds.values())
-    ways = {"forward": "encoder", "backward": "orange", "step": "key"}
+    registers, shared, cache, main = levels.items()
+
+    def said(level):
+        name, (size, cycles) = level
+        return f"{name}: {size}, {cycles} cycles"
 
     def draw(phone):
-        sheet, long, left = Drawing(), 250 if phone else 520, 0
-        ends = [0]
-        for name, role in ways.items():
-            wide = max(long * seconds[name] / whole, 8)
-            sheet.box(
-                (left + wide / 2, 0),
-                name if wide > 60 else "",
-                role,
-                width=wide,
-                height=32,
-                kind="solid",
-            )
-            ms = f"{1000 * seconds[name]:.1f} ms"
-            said = ms if wide > 60 else f"{name}\n{ms}"
-            sheet.words((left + wide / 2, -28 if wide > 60 else -36), said, "muted", size=SMALL)
-            left += wide
-            ends.append(left)
-        rows = (("weights", 0, 3), ("moments", 0, 3), ("activations", 0, 2), ("gradients", 1, 3))
-        for place, (name, first, last) in enumerate(rows):
-            y, role = 46 + 34 * place, PARTS[name]
-            size = f"{sizes[name] / 1e6:.1f} MB"
-            if name == "activations":
-                for start, end, grows in ((0, ends[1], True), (ends[1], ends[2], False)):
-                    broad = (end - start) / STAIRS
-                    for stair in range(STAIRS):
-                        high = 22 * (stair + 1 if grows else STAIRS - stair) / STAIRS
-                        corner = (start + broad * stair, y + 11 - high)
-                        sheet.cells(corner, [[""]], role, cell=(broad, high), shares=[[0.5]])
-            else:
-                corner, broad = (ends[first], y - 11), ends[last] - ends[first]
-                sheet.cells(corner, [[""]], role, cell=(broad, 22), shares=[[0.5]])
-            sheet.words((left + 8, y), f"{name}\n{size}", role, anchor="start", size=SMALL)
+        sheet, wide, shown = Drawing(), 150 if phone else 196, 2 if phone else 3
+        apart = wide + (16 if phone else 20)
+        broad = apart * (shown - 1) + wide
+        places = []
+        for number in range(shown):
+            x = wide / 2 + apart * number
+            last = number == shown - 1
+            name = f"multiprocessor {multiprocessors if last else number + 1}"
+            sheet.words((x, -112), name, bold=True, size=SMALL)
+            sheet.cells((x - 64, -98), [[""] * 16] * 2, "query", cell=(8, 10))
+            sheet.words((x, -56), "up to 64 warps,\n32 threads each", "muted", size=SMALL)
+            size = {"width": wide - 14, "size": SMALL}
+            unit = "registers\nand matrix units" if phone else "registers and matrix units"
+            inner = sheet.box((x, -14), unit, "orange", height=34, **size)
+            fast = sheet.box((x, 32), "shared memory", "green", height=28, **size)
+            sheet.arrow(fast.north, inner.south, role="green", width=4)
+            places.append((fast, x))
+        far = (places[-2][1] + places[-1][1]) / 2
+        sheet.words((far, -112), "…", bold=True)
+        middle = sheet.box((broad / 2, 94), said(cache), "blue", width=broad, height=32, size=SMALL)
+        low = sheet.box((broad / 2, 156), said(main), "purple", width=broad, height=32, size=SMALL)
+        for fast, x in places:
+            sheet.arrow((x, middle.y), fast.south, role="blue", width=2.4)
+        sheet.arrow(low.north, middle.south, role="purple", width=1.6)
+        lines = [said(registers), said(shared)]
+        sheet.words((broad / 2, 198), "\n".join(lines), "muted", size=SMALL)
         return sheet
 
-    times = ", ".join(f"{name} {1000 * each:.1f} milliseconds" for name, each in seconds.items())
-    held = ", ".join(f"{name} {size / 1e6:.1f} megabytes" for name, size in sizes.items())
+    told = "; ".join(map(said, levels.items()))
     return Picture(
-        f"Three boxes in a row, as long as the phases of a training step: {times}. Below them,"
-        " what is in memory: weights and moments all the time, activations growing in the"
-        " forward pass and shrinking in the backward pass, gradients from the backward pass to"
-        f" the end. At most {held}.",
+        f"A GPU has {multiprocessors} multiprocessors. Each holds up to 64 warps of 32 threads,"
+        " registers, matrix units and a shared memory. Below all of them is one L2 cache, and below"
+        f" that the main memory. Arrows become thinner from level to level. {told}.",
+        draw,
+    )
+
+
+def tiled_product(tiles, inner):
+    """Draw a product whose result is cut into tiles, and what one tile reads.
+
+    Args:
+        tiles: how many tiles the result has on each side.
+        inner: into how many tiles the axis is cut that the product sums over.
+
+    Returns:
+        the Picture.
+    """
+    row, column, step = 1, 2, 1  # the tile of the result, and the step that are looked at
+
+    def shade(rows, columns, light):
+        return [[light(down, across) for across in range(columns)] for down in range(rows)]
+
+    def draw(phone):
+        sheet, cell = Drawing(), 22 if phone else 32
+        size, gap = (cell, cell), cell
+        left, top = cell * inner + gap, cell * inner + gap
+        marks = shade(
+            tiles, inner, lambda d, a: 0.9 if (d, a) == (row, step) else 0.45 * (d == row)
+        )
+        sheet.cells((0, top), [[""] * inner] * tiles, "query", cell=size, shares=marks)
+        marks = shade(
+            inner, tiles, lambda d, a: 0.9 if (d, a) == (step, column) else 0.45 * (a == column)
+        )
+        sheet.cells((left, 0), [[""] * tiles] * inner, "key", cell=size, shares=marks)
+        marks = shade(
+            tiles,
+            tiles,
+            lambda d, a: 0.9 if (d, a) == (row, column) else 0.3 * (d == row or a == column),
+        )
+        sheet.cells((left, top), [[""] * tiles] * tiles, "orange", cell=size, shares=marks)
+        centre = (left + cell * (column + 0.5), top + cell * (row + 0.5))
+        start = (cell * (step + 0.5), centre[1])
+        sheet.arrow(start, (centre[0] - cell / 2 - 2, centre[1]), role="query", width=2.4)
+        start = (centre[0], cell * (step + 0.5))
+        sheet.arrow(start, (centre[0], centre[1] - cell / 2 - 2), role="key", width=2.4)
+        low = top + cell * tiles + 12
+        sheet.words((cell * inner / 2, low), "left factor", "query", size=SMALL)
+        sheet.words((left + cell * tiles / 2, low), "result", "orange", size=SMALL)
+        sheet.words((left + cell * tiles / 2, -10), "right factor", "key", size=SMALL)
+        return sheet
+
+    return Picture(
+        f"A product of two matrices. The result is cut into {tiles} by {tiles} tiles. One of them"
+        f" is marked: it is the sum over {inner} steps, and for each step it reads one tile of the"
+        " left factor, in its row, and one of the right factor, in its column. The other tiles of"
+        " its row read the same tiles of the left factor, and those of its column the same of the"
+        " right factor.",
         draw,
     )
 
@@ -107,14 +157,14 @@ def memory_bars(rows):
     )
 
 
-def two_workers(words, away):
+def two_workers(words, steps, apart):
     """Draw data parallelism: a batch in parts, a copy of the model for each, one average of their
     gradients, one step.
 
     Args:
         words: of each worker's part.
-        away: dict from a way to average to how far it is from the gradient of the whole batch, as a
-            share of its length.
+        steps: how many were taken.
+        apart: the largest difference between the weights of the copies after them.
 
     Returns:
         the Picture.
@@ -150,15 +200,15 @@ def two_workers(words, away):
                 copy.west if place == 0 else copy.east,
                 dashed=True,
             )
-        sheet.words((middle, 358), "the same step for both copies", "muted", size=SMALL)
+        said = f"the same step for both copies;\nafter {steps} steps they differ by {apart:g}"
+        sheet.words((middle, 366), said, "muted", size=SMALL)
         return sheet
 
     told = ", ".join(f"worker {place} {count} words" for place, count in enumerate(words))
-    ways = ", ".join(f"{way} {distance:.1e}" for way, distance in away.items())
     return Picture(
         f"One batch is cut in two: {told}. Each part goes through a copy of the model and makes"
         " gradients. These meet in one average, multiplied by"
         f" {' and '.join(f'{s:.2f}' for s in share)}, and from it dashed arrows lead back to both"
-        f" copies. Distance from the gradient of the whole batch: {ways}.",
+        f" copies. After {steps} steps the copies differ by {apart:g}.",
         draw,
     )

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from book.experiments import training_cost
-from book.experiments.training_cost import Run
+from book.experiments.cost import training_cost
+from book.experiments.cost.training_cost import Run
 from solutions.ch08_encoder_decoder import Transformer
 from solutions.ch10_gpu import training_bytes
 
@@ -15,7 +15,7 @@ VOCABULARY, LENGTH, LAYERS = 32_000, 32, 6
 
 @pytest.fixture
 def chapter(page, built_book):
-    page.goto(built_book + "book/ch10_gpu.html")
+    page.goto(built_book + "book/ch10_memory.html")
     page.locator(".budget-dot").wait_for()
     return page
 
@@ -37,7 +37,7 @@ def said(page):
 
 @pytest.mark.parametrize("width", [0, 2])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_memory_and_operations_are_those_of_the_course_s_arithmetic(chapter, width, precision):
+def test_memory_and_flops_are_those_of_the_course_s_arithmetic(chapter, width, precision):
     d_model = WIDTHS[width]
     run = Run(d_model, LAYERS, 4 * d_model, VOCABULARY, 16, LENGTH)
     found = computed(
@@ -46,7 +46,7 @@ def test_memory_and_operations_are_those_of_the_course_s_arithmetic(chapter, wid
     model = Transformer(VOCABULARY, VOCABULARY, d_model, 4, LAYERS, LAYERS, 4 * d_model)
     assert sum(found["parts"][:3]) == training_bytes(model)
     assert found["parts"][3] == training_cost.activation_bytes(run, precision)
-    assert found["operations"] == training_cost.step_flops(run)
+    assert found["flops"] == training_cost.step_flops(run)
     assert found["wordsPerSecond"] == pytest.approx(run.words / found["seconds"])
 
 
@@ -61,7 +61,7 @@ def test_an_estimate_is_checked_when_the_reader_asks(chapter):
     assert "Your estimate" not in said(chapter)
     state = json.loads(chapter.locator("[data-explorer=budget]").get_attribute("data-state"))
     found = computed(chapter, width=3, batch=5, precision=0, device=0)
-    assert len(state["devices"]) == 3 and found["fits"]
+    assert len(state["devices"]) == 5 and found["fits"]
     memory = chapter.get_by_role("slider", name="Your estimate: memory")
     chapter.get_by_role("button", name="Check my estimate").click()
     assert "times too little" in said(chapter)
@@ -74,6 +74,20 @@ def test_an_estimate_is_checked_when_the_reader_asks(chapter):
     chapter.get_by_role("button", name="Check my estimate").press("Enter")
     assert "memory close" in said(chapter)
     assert chapter.errors_seen == []
+
+
+def test_a_card_without_bfloat16_multiplies_in_float16(chapter):
+    devices = json.loads(chapter.locator("[data-explorer=budget]").get_attribute("data-state"))[
+        "devices"
+    ]
+    place = next(n for n, device in enumerate(devices) if "float16" in device["peak"])
+    found = computed(chapter, width=3, batch=5, precision=1, device=place)
+    assert found["kind"] == "float16" and found["peak"] == devices[place]["peak"]["float16"]
+    other = computed(chapter, width=3, batch=5, precision=1, device=0)
+    assert other["kind"] == "bfloat16" and other["parts"] == found["parts"]
+    chapter.get_by_role("combobox", name="Device").select_option(index=place)
+    chapter.get_by_role("combobox", name="Precision").select_option(index=1)
+    assert "float16" in said(chapter)
 
 
 def test_a_batch_that_is_too_large_does_not_fit(chapter):

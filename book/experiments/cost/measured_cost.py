@@ -1,0 +1,261 @@
+"""What a step of training costs, as measured on a CPU: its time, its memory, its calls and its
+gradients.
+"""
+
+import itertools
+import re
+import statistics
+import time
+from functools import partial
+
+import numpy
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils import mkldnn
+
+from book.experiments.cost.training_cost import product_intensity
+
+SWEPT = tuple(2**power for power in range(10))  # words: 1, 2, 4 ... 512
+
+
+def measured_peak(step):
+    """Run a function and return the most bytes that were allocated in it at once, beyond what was
+    there before, on a CPU.
+    """
+    return max((size for _, size in memory_timeline(step)[0]), default=0)
+
+
+def memory_timeline(step):
+    """Run a function and note, on a CPU, how much memory it holds from one moment to the next.
+
+    Args:
+        step: may mark its phases with `torch.profiler.record_function`.
+
+    Returns:
+        a list of (seconds, bytes in use beyond what was there before), and a dict from the name of
+        each phase to its (first second, last second).
+    """
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        step()
+    events = seen.profiler.kineto_results.events()
+    began = min((event.start_ns() for event in events), default=0)
+
+    def seconds(nanoseconds):
+        return (nanoseconds - began) / 1e9
+
+    changes = sorted(
+        (seconds(event.start_ns()), event.nbytes())
+        for event in events
+        if event.name() == "[memory]"
+    )
+    moments, sizes = zip(*changes, strict=True) if changes else ((), ())
+    line = list(zip(moments, itertools.accumulate(sizes), strict=True))
+    phases = {
+        event.name(): (seconds(event.start_ns()), seconds(event.start_ns() + event.duration_ns()))
+        for event in events
+        if event.is_user_annotation()
+    }
+    return line, phases
+
+
+def seconds_of(*functions, rounds=5, least=1e-3, clock=time.thread_time):
+    """Time functions side by side, by the clock of this thread, which stops while other programs
+    run.
+
+    A short function is called many times in a row, so that no reading is shorter than `least`, and
+    the functions take turns, so that a slow moment of the machine strikes all of them.
+
+    Args:
+        functions: what is called.
+        rounds: how many readings of each are taken.
+        least: seconds that a reading lasts at least.
+        clock: returns the time in seconds.
+
+    Returns:
+        list of float: seconds of a call of each, the median of its readings; one odd reading does
+        not move it.
+    """
+    calls = [calls_that_last(least, each, clock) for each in functions]
+    readings = [[] for _ in functions]
+    for _ in range(rounds):
+        for each, count, seen in zip(functions, calls, readings, strict=True):
+            seen.append(reading(each, count, clock) / count)
+    return [statistics.median(seen) for seen in readings]
+
+
+def reading(function, count, clock):
+    """Return how many seconds some calls in a row take."""
+    start = clock()
+    for _ in range(count):
+        function()
+    return clock() - start
+
+
+def calls_that_last(least, function, clock):
+    """Return how many calls in a row last at least so many seconds, after one that warms up."""
+    function()
+    count = 1
+    while reading(function, count, clock) < least:
+        count *= 2
+    return count
+
+
+def measured_roofline(size=512, numbers=2**22, rounds=9):
+    """Measure an addition, which the memory limits, and a product of square matrices, which the
+    arithmetic units do.
+
+    Returns:
+        (bytes a second, FLOPs a second): the level and the slope of this machine's roofline.
+    """
+    vector, other, result = torch.ones(3, numbers)
+    one, another = torch.ones(size, size), torch.ones(size, size)
+    adding, multiplying = seconds_of(
+        lambda: torch.add(vector, other, out=result), lambda: one @ another, rounds=rounds
+    )
+    # two numbers of 4 bytes are read and one is written
+    return 12 * numbers / adding, 2 * size**3 / multiplying
+
+
+def measured_sweep(words=SWEPT, width=4096, rounds=3):
+    """Multiply more and more words with one weight matrix that fits no cache of a core: as it lies
+    in memory, and packed beforehand into the blocks that the CPU's library works with.
+
+    Args:
+        words: how many rows are multiplied, one product each.
+        width: rows and columns of the matrix, in float32.
+
+    Returns:
+        dict from "as they are" and "packed beforehand" (where oneDNN can) to a list of (words,
+        FLOPs per byte, FLOPs a second).
+    """
+    layer = torch.nn.Linear(width, width, bias=False)
+    ways = {"as they are": (layer, torch.Tensor.contiguous)}
+    if torch.backends.mkldnn.is_available():
+        ways["packed beforehand"] = (mkldnn.to_mkldnn(layer), torch.Tensor.to_mkldnn)
+    rows = [torch.ones(count, width) for count in words]
+    with torch.no_grad():
+        products = [partial(way, convert(x)) for way, convert in ways.values() for x in rows]
+        seconds = iter(seconds_of(*products, rounds=rounds))
+        return {
+            name: [
+                (
+                    count,
+                    product_intensity(count, width, size=4),
+                    2 * count * width**2 / next(seconds),
+                )
+                for count in words
+            ]
+            for name in ways
+        }
+
+
+def straight_line(points):
+    """Fit y = a + b x by least squares; return (a, b)."""
+    x, y = zip(*points, strict=True)
+    slope, start = numpy.polyfit(x, y, 1)
+    return float(start), float(slope)
+
+
+# The first kind that fits a name counts: by a part of the name, or by the whole name, without what
+# autograd puts around it.
+PARTS_OF_NAMES = {
+    "attention, loss, embeddings": (
+        *("attention", "Attention", "log_softmax", "LogSoftmax", "gather", "Gather", "scatter"),
+        *("embedding", "Embedding", "index"),
+    ),
+    "matrix products": ("addmm", "Addmm", "mm", "bmm", "linear", "matmul"),
+    "optimizer, clipping": ("Optimizer", "addcdiv", "addcmul", "lerp", "norm", "_foreach"),
+}
+WHOLE_NAMES = {
+    "optimizer, clipping": "mul_ add_ div_ sqrt",
+    "additions and norms": """add sub mul div neg pow sum mean var_mean rsqrt relu where clamp
+        clamp_min threshold_backward masked_fill Add Sub Mul Div Neg Pow Sum Mean VarMean Rsqrt
+        Relu MaskedFill""",
+    "copies": "copy_ _to_copy clone cat stack contiguous fill_ zero_",
+}
+REST, MIXED = "views and bookkeeping", "attention, loss, embeddings"
+KINDS = ("matrix products", "optimizer, clipping", "additions and norms", "copies", REST, MIXED)
+WRAPPED = re.compile(r"^(autograd::engine::evaluate_function: )?(aten::)?(.*?)(Backward\d+)?$")
+
+
+def profiled(step, rounds=7):
+    """Run a step under the profiler.
+
+    Args:
+        rounds: how often it is run; of each call's times the shortest counts, because the profiler
+            reads the clock on the wall, and other programs may be running.
+
+    Returns:
+        list of (name of the call, calls, milliseconds in it alone), the longest first; and a dict
+        from a kind of call to its milliseconds.
+    """
+    calls, times = {}, {}
+    for _ in range(rounds):
+        with profile(activities=[ProfilerActivity.CPU]) as seen:
+            step()
+        for each in seen.key_averages():
+            calls[each.key] = each.count
+            times.setdefault(each.key, []).append(each.self_cpu_time_total / 1000)
+    rows = [(name, calls[name], min(each)) for name, each in times.items()]
+    kinds = dict.fromkeys(KINDS, 0.0)
+    for name, _, milliseconds in rows:
+        kinds[kind_of(name)] += milliseconds
+    return sorted(rows, key=lambda row: -row[2]), kinds
+
+
+def kind_of(name):
+    """Return the kind that a call belongs to, by its name."""
+    for kind, parts in PARTS_OF_NAMES.items():
+        if any(part in name for part in parts):
+            return kind
+    inner = WRAPPED.match(name)[3]
+    return next((kind for kind, names in WHOLE_NAMES.items() if inner in names.split()), REST)
+
+
+MODULES = {  # how the names of modules end
+    "embeddings": ("embedding",),
+    "queries, first layers": ("coder.0.self_attention.w_q",),
+    "keys, first layers": ("coder.0.self_attention.w_k",),
+    "values, first layers": ("coder.0.self_attention.w_v",),
+    "attention's outputs": ("w_o",),
+    "feed-forward networks": ("linear_1", "linear_2"),
+    "norms": ("norm", "norm_1", "norm_2", "norm_3"),
+}
+
+
+def gradients_by_kind(model, loss):
+    """Collect the gradients that the backward pass makes on its way: those of the outputs of a
+    model's modules, and last those of its parameters.
+
+    Args:
+        model: a Transformer of chapter 8, its old gradients cleared.
+        loss: function without arguments that runs the model and returns the loss.
+
+    Returns:
+        dict from a kind to the sizes of its gradients (numbers,), none of them 0. Logits are left
+        out.
+    """
+    found = {kind: [] for kind in (*MODULES, "parameters")}
+
+    def keep(kind):
+        def after_forward(module, given, output):
+            output.register_hook(lambda gradient: found[kind].append(gradient.flatten().abs()))
+
+        return after_forward
+
+    handles = [
+        module.register_forward_hook(keep(kind))
+        for name, module in model.named_modules()
+        for kind, ends in MODULES.items()
+        if name.endswith(ends)
+    ]
+    loss().backward()
+    for handle in handles:
+        handle.remove()
+    found["parameters"] = [each.grad.flatten().abs() for each in model.parameters()]
+    return {kind: (each := torch.cat(sizes))[each > 0] for kind, sizes in found.items()}
+
+
+def lost_in_float16(sizes, scale=1):
+    """Return the share of numbers that float16 turns into 0, after they were multiplied."""
+    return float((scale * sizes).half().eq(0).float().mean())
