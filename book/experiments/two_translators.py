@@ -196,16 +196,28 @@ def held_out_loss(model):
 
 
 @torch.no_grad()
-def cut_loss(model):
+def cut_loss(model, others=None):
     """Return the same loss where the decoder reads each beginning of a translation by itself, so
     that no later word is there to be seen.
+
+    Args:
+        others: (batch, tgt_len + 1), other translations, whose later words are there instead.
     """
     src, tgt = tensors(HELD_OUT)
-    last = [model(src, tgt[:, :length])[:, -1] for length in range(1, tgt.shape[1])]
+    others = tgt[:, :0] if others is None else others
+    last = [
+        model(src, torch.cat([tgt[:, :length], others[:, length:-1]], dim=1))[:, length - 1]
+        for length in range(1, tgt.shape[1])
+    ]
     logits = torch.stack(last, dim=1)  # (batch, tgt_len, vocab_size)
     return nn.functional.cross_entropy(
         logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0
     ).item()
+
+
+def other_future_loss(model):
+    """Return the same loss where each beginning goes on as the translation of another sentence."""
+    return cut_loss(model, tensors(HELD_OUT)[1].roll(1, dims=0))
 
 
 def loss_floor(pairs=HELD_OUT):
@@ -274,6 +286,21 @@ def measure(masks, steps, seeds):
     return runs
 
 
+def measure_futures(masks, steps, seeds):
+    """Train a translator with each mask, budget and seed, and take its future away in two ways.
+
+    Returns:
+        list of dict: `mask`, `steps`, `seed`; the loss on held-out sentences with their own later
+        words (`loss`), with none (`cut`), and with another sentence's (`other`).
+    """
+    runs = []
+    for mask, budget, seed in itertools.product(masks, steps, seeds):
+        model, _ = train(MASKS[mask], budget, seed)
+        runs.append({"mask": mask, "steps": budget, "seed": seed, "loss": held_out_loss(model)})
+        runs[-1] |= {"cut": cut_loss(model), "other": other_future_loss(model)}
+    return runs
+
+
 def recorded(runs, mask, steps, what):
     """Return one number of all recorded runs with a mask and a budget, (seeds,)."""
     chosen = [run[what] for run in runs if (run["mask"], run["steps"]) == (mask, steps)]
@@ -311,3 +338,13 @@ EXPERIMENT = Experiment(
     initialisation="PyTorch's default, embeddings divided by sqrt(d_model)",
     measure=measure,
 )
+
+MORE_EXPERIMENTS = {
+    "two_futures": Experiment(
+        page="ch06_masking",
+        asks="what breaks a late mask: a future that is missing, or the sum of its rows?",
+        long={"masks": ("before the softmax", "after it"), "steps": (300, 1200), "seeds": 4},
+        initialisation=EXPERIMENT.initialisation,
+        measure=measure_futures,
+    )
+}

@@ -49,4 +49,4 @@ def heads_at_a_step(weights, words):
     """
     _, ax = plt.subplots(figsize=(4.8, 0.9 + 0.4 * len(weights)))
     labels = [f"head {head}" for head in range(len(weights))]
-    return heatmap(weights, labels, words, ylabel="", ax=ax)
+    return heatmap(weights, labels, words, xlabel="source word", ylabel="", ax=ax)

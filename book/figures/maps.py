@@ -52,18 +52,19 @@ def heatmap(
     return ax.figure
 
 
-def attention_map(weights, query_labels, key_labels):
+def attention_map(weights, query_labels, key_labels, **axes):
     """Show who looks at whom in a whole sentence, narrow enough for a phone.
 
     Args:
         weights: (query_len, key_len), each row summing to 1.
         query_labels, key_labels: the tokens.
+        axes: `xlabel` and `ylabel`, as for `heatmap`.
 
     Returns:
         the matplotlib figure.
     """
     _, ax = plt.subplots(figsize=(4.8, 1.0 + 0.4 * len(query_labels)))
-    return heatmap(weights, query_labels, key_labels, ax=ax)
+    return heatmap(weights, query_labels, key_labels, ax=ax, **axes)
 
 
 def open_graph(weights, source, written, title, size):

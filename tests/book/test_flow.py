@@ -53,9 +53,9 @@ FOUND = {"x": (6, 512), "projected": (6, 512), "split": (8, 6, 64), "weights": (
 FOUND |= {"found": (8, 6, 64), "merged": (6, 512), "output": (6, 512)}
 PAST = np.tril(np.ones((4, 4), dtype=bool))
 WRITTEN = ["il", "gatto", "nero", "dorme", "<eos>"]
-STATIONS = {"source ids": (2, 7), "embedded": (2, 7, 32), "memory": (2, 7, 32)}
-STATIONS |= {"target ids": (2, 10), "target embedded": (2, 10, 32), "decoder": (2, 10, 32)}
-STATIONS |= {"logits": (2, 10, 39), "cross-attention": (2, 4, 10, 7)}
+STAGES = {"source ids": (2, 7), "embedded": (2, 7, 32), "memory": (2, 7, 32)}
+STAGES |= {"target ids": (2, 9), "target embedded": (2, 9, 32), "decoder": (2, 9, 32)}
+STAGES |= {"logits": (2, 9, 39), "cross-attention": (2, 4, 9, 7)}
 BYTES = {"weights": 2e6, "gradients": 2e6, "moments": 4e6, "activations": 9e6}
 EDGES = {("", "un"): 0.55, ("", "il"): 0.45, ("un", "un gatto"): 0.4, ("il", "il gatto"): 0.9}
 LEVELS = [[("", "<bos>", 1)], [("un", "un", 2), ("il", "il", 0)]]
@@ -109,7 +109,7 @@ EXAMPLES = {  # the picture -> what it is given
     "what_is_added": ("cat", np.array([2, 8]), np.array([-1, 1]), np.array([1, 9])),
     "two_norm_orders": (),
     "residual_stream": ((4, 512), 2),
-    "transformer_diagram": (STATIONS,),
+    "transformer_diagram": (STAGES,),
     "generation_loop": (
         *(["the", "black", "cat", "sleeps"], ["<bos>", *WRITTEN[:-1]], WRITTEN),
         *([0.9, 0.95, 1, 1, 1], (4, 4)),
@@ -226,8 +226,8 @@ def test_the_numbers_are_those_that_were_computed():
     assert "would now get 0.93" in learns.steps[-1]
     context = words_in(PICTURES["look_back_by_hand"](*EXAMPLES["look_back_by_hand"]).phone)
     assert all(f"{number:.2f}" in context for number in CONTEXT)
-    shapes = words_in(PICTURES["transformer_diagram"](STATIONS).phone)
-    assert "(2, 10, 39)" in shapes and "(2, 10, 32)" in shapes
+    shapes = words_in(PICTURES["transformer_diagram"](STAGES).phone)
+    assert "(2, 9, 39)" in shapes and "(2, 9, 32)" in shapes
     hands = PICTURES["clock_hands"](*EXAMPLES["clock_hands"])
     gated = PICTURES["gated_features"](*EXAMPLES["gated_features"])
     assert "\N{MINUS SIGN}0.27" in words_in(gated.wide) and "11.97" in words_in(gated.phone)
