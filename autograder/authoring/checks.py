@@ -86,7 +86,17 @@ class Checks:
         return self.shown, self.hidden, self.wrong, self.right
 
     def shown(
-        self, title, inputs=None, /, *, probe=None, weight=1, laws=None, exact=False, **arguments
+        self,
+        title,
+        inputs=None,
+        /,
+        *,
+        graded=None,
+        probe=None,
+        weight=1,
+        laws=None,
+        exact=False,
+        **arguments,
     ):
         """Declare a case that the learner's own `check` runs.
 
@@ -94,6 +104,8 @@ class Checks:
             title: what a right answer does here, in the learner's words: "axis=0 makes the columns
                 sum to 1".
             inputs: `inputs(rng) -> dict` where inputs depend on each other.
+            graded: the inputs when a notebook is graded, as a dict or `graded(rng) -> dict`, where
+                those that the notebook shows are so few that their answers fit into a table.
             probe: how the answer is observed: a function of `autograder.shared.probes`, whose
                 docstring says what it notes.
             weight: the case's share of its cell's points, relative to the other cases.
@@ -102,13 +114,16 @@ class Checks:
             arguments: the inputs, in the order of the signature; plain, or described as `normal(3)`
                 and drawn in this order.
         """
-        self._add(title, inputs, arguments, probe, weight, laws, exact, visible=True)
+        if isinstance(graded, dict):
+            self._require_signature(title, list(graded))
+            graded = partial(draw, graded)
+        self._add(title, inputs, arguments, probe, weight, laws, exact, True, graded)
 
     def hidden(
         self, title, inputs=None, /, *, probe=None, weight=1, laws=None, exact=False, **arguments
     ):
         """Declare a case that runs only when a notebook is graded; arguments as of `shown`."""
-        self._add(title, inputs, arguments, probe, weight, laws, exact, visible=False)
+        self._add(title, inputs, arguments, probe, weight, laws, exact, False)
 
     def wrong(self, belief, hint="", *, rule=None, then=None, around=False, **changed):
         """Declare a wrong answer: a decorator, of a function or a class, or of a class's `forward`
@@ -200,7 +215,7 @@ class Checks:
     def _parameters(self):
         return list(inspect.signature(self.reference).parameters)
 
-    def _add(self, title, inputs, arguments, probe, weight, laws, exact, visible):
+    def _add(self, title, inputs, arguments, probe, weight, laws, exact, visible, graded=None):
         probe = probe or self.probe
         if title in self.cases:
             raise self._error(f"two cases have the title {title!r}")
@@ -212,7 +227,7 @@ class Checks:
             self._require_signature(title, list(arguments))
             inputs = partial(draw, arguments)
         laws = None if laws is None else tuple(map(self._law, laws))
-        self.cases[title] = Case(title, inputs, probe, laws, visible, weight, exact)
+        self.cases[title] = Case(title, inputs, probe, laws, visible, weight, exact, graded)
 
     def _whole(self, implementation):
         """Return the class that a function is the `forward` of, where the exercise is a class."""

@@ -44,6 +44,8 @@ class Case:
         weight: its share of the points, relative to the other cases of its cell.
         exact: whether the form of the answer counts, too: its dtype, its axes of length 1, and
             float64's precision.
+        graded: `graded(rng) -> dict` draws what a visible case asks when a notebook is graded;
+            None where that is what the notebook shows, with other numbers.
     """
 
     title: str
@@ -53,6 +55,7 @@ class Case:
     visible: bool = True
     weight: int = 1
     exact: bool = False
+    graded: Callable[[np.random.Generator], dict] | None = None
 
 
 @dataclass(frozen=True)
@@ -201,8 +204,9 @@ class Exercise:
         """
         digest = hmac.digest(seed, f"{self.name}/{case.title}".encode(), hashlib.sha256)
         rng = np.random.default_rng(list(digest))
+        inputs_from = case.inputs if seed == PUBLIC_SEED else case.graded or case.inputs
         for _ in range(MOST_DRAWS):
-            inputs = plain(case.inputs(rng))
+            inputs = plain(inputs_from(rng))
             # Mostly none, which is quicker to see than to write all inputs out.
             alike = shown.get(first_bytes(inputs))
             if not alike or encode(inputs) not in alike:

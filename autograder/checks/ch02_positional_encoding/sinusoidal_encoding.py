@@ -49,12 +49,21 @@ shown(
     seq_len=integer(3, 12),
     d_model=2,
 )
-shown("a few positions, a few pairs", seq_len=integer(3, 9), d_model=even(4, 8), weight=3)
+# Widths are graded where no table of answers has them; positions stay few, because float32 costs a
+# case of its own.
+shown(
+    "a few positions, a few pairs",
+    seq_len=integer(3, 9),
+    d_model=even(4, 8),
+    graded={"seq_len": integer(3, 9), "d_model": even(18, 256)},
+    weight=3,
+)
 shown("position 0 is 0, 1, 0, 1 and so on", seq_len=1, d_model=even(4, 30))
 shown(
     "many pairs, each slower than the one before",
     seq_len=integer(3, 6),
     d_model=even(10, 18),
+    graded={"seq_len": integer(3, 6), "d_model": even(18, 256)},
     weight=2,
 )
 shown("an odd d_model is refused", seq_len=integer(2, 40), d_model=odd(3, 21))
@@ -65,7 +74,7 @@ shown(
 )
 hidden("thousands of positions, each exact", seq_len=integer(2300, 2600), d_model=even(4, 6))
 hidden("the width of a real model", seq_len=integer(8, 16), d_model=even(256, 512), weight=3)
-hidden("a few more positions and pairs", seq_len=integer(8, 16), d_model=even(4, 20), weight=5)
+hidden("a few more positions and pairs", seq_len=integer(8, 16), d_model=even(18, 256), weight=5)
 hidden("a single column is refused", seq_len=integer(1, 99), d_model=1)
 
 

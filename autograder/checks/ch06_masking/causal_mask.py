@@ -28,17 +28,17 @@ checks = Checks(
 )
 shown, hidden, wrong, right = checks.words
 
-shown("a few positions", seq_len=integer(3, 10), weight=2)
-shown("a few more", seq_len=integer(8, 21), weight=2)
+# Lengths are graded where no table of answers has them.
+shown("a few positions", seq_len=integer(3, 10), graded={"seq_len": integer(40, 200)}, weight=2)
+shown("a few more", seq_len=integer(8, 21), graded={"seq_len": integer(40, 200)}, weight=2)
 shown(
     'the mask is made on the device asked for, here "meta"',
     seq_len=integer(2, 21),
     device="meta",
     probe=device_kept,
 )
-hidden("a long sequence", seq_len=integer(40, 100), weight=2)
-# Longer than what the notebook shows: a table by length would know the answer there.
-hidden("a device given by name", seq_len=integer(21, 41), device="cpu")
+hidden("a long sequence", seq_len=integer(40, 200), weight=2)
+hidden("a device given by name", seq_len=integer(21, 200), device="cpu")
 hidden("a short sequence", seq_len=integer(2, 6))
 hidden("the device asked for, again", seq_len=integer(2, 41), device="meta", probe=device_kept)
 

@@ -16,8 +16,8 @@ def a_window(rng, seq_len=(7, 15), window=(3, 5), **device):
 
 
 @drawn
-def as_wide_as_long(rng, more=0):
-    seq_len = integer(rng, 4, 9)
+def as_wide_as_long(rng, seq_len=(4, 9), more=0):
+    seq_len = integer(rng, *seq_len)
     return {"seq_len": seq_len, "window": seq_len + more}
 
 
@@ -42,26 +42,29 @@ def mask_with(
 checks = Checks(sliding_window_mask, laws=(looks_back_only,), family=mask_with)
 shown, hidden, wrong, right = checks.words
 
-shown("a few positions", a_window(), weight=3)
-shown("a window of one sees itself", a_window(window=(1, 2)))
-shown("a window of two", a_window((4, 7), (2, 3)))
-shown("a window as long as the sequence", as_wide_as_long())
-shown("a window that is longer", as_wide_as_long(more=3))
+# Lengths are graded where no table of answers has them.
+LENGTHS = (40, 200)
+
+shown("a few positions", a_window(), graded=a_window(LENGTHS, (3, 30)), weight=3)
+shown("a window of one sees itself", a_window(window=(1, 2)), graded=a_window(LENGTHS, (1, 2)))
+shown("a window of two", a_window((4, 7), (2, 3)), graded=a_window(LENGTHS, (2, 3)))
+shown("a window as long as the sequence", as_wide_as_long(), graded=as_wide_as_long(LENGTHS))
+shown("a window that is longer", as_wide_as_long(more=3), graded=as_wide_as_long(LENGTHS, more=3))
 shown("a window of 0 is refused", seq_len=integer(3, 6), window=0)
 shown(
     'the mask is made on the device asked for, here "meta"',
     a_window(device="meta"),
     probe=device_kept,
 )
-hidden("more positions, a wider window", a_window((20, 40), (5, 12)), weight=3)
-hidden("a long sequence, a narrow window", a_window((50, 90), (2, 5)), weight=2)
-hidden("itself alone", a_window((4, 12), (1, 2)))
-hidden("one less than the sequence", as_wide_as_long(more=-1))
-hidden("as long as the sequence", as_wide_as_long())
-hidden("far longer than the sequence", as_wide_as_long(more=50))
+hidden("more positions, a wider window", a_window((20, 200), (5, 12)), weight=3)
+hidden("a long sequence, a narrow window", a_window((50, 200), (2, 5)), weight=2)
+hidden("itself alone", a_window((4, 200), (1, 2)))
+hidden("one less than the sequence", as_wide_as_long(LENGTHS, more=-1))
+hidden("as long as the sequence", as_wide_as_long(LENGTHS))
+hidden("far longer than the sequence", as_wide_as_long(LENGTHS, more=50))
 hidden("a single position", seq_len=1, window=integer(1, 9))
 hidden("a negative window is refused", seq_len=integer(3, 9), window=-2)
-hidden("a device given by name", a_window(device="cpu"))
+hidden("a device given by name", a_window(LENGTHS, device="cpu"))
 hidden("the device asked for, again", a_window((9, 30), device="meta"), probe=device_kept)
 
 

@@ -209,3 +209,39 @@ def test_what_the_notebook_shows_is_not_what_is_graded():
     ]
     assert len(set(asked)) > 20
     assert not shown & set(asked)
+
+
+def asks_for_sizes_alone(exercise):
+    return all(
+        value is None or isinstance(value, bool | int | float | str)
+        for case in prepared(exercise, PUBLIC_SEED).cases
+        for value in case.inputs.values()
+    )
+
+
+FEW = 16  # sizes that a table has by itself, beside those that the notebook shows
+SIZES = [
+    pytest.param(each, id=key, marks=pytest.mark.xdist_group(key))
+    for key, each in EXERCISES.items()
+    if asks_for_sizes_alone(each)
+]
+
+
+@pytest.mark.parametrize("exercise", SIZES)
+def test_a_table_of_answers_by_size_keeps_little(exercise):
+    shown = set()
+    for case in prepared(exercise, PUBLIC_SEED, visible=True).cases:
+        shown.update(value for value in case.inputs.values() if isinstance(value, int | float))
+
+    def table(*arguments, **named):
+        for size in (*arguments, *named.values()):
+            if isinstance(size, int | float) and abs(size) > FEW and size not in shown:
+                return None
+        return exercise.reference(*arguments, **named)
+
+    shares = [
+        kept(exercise.prepare(bytes([seed]), visible), table)[0]
+        for seed in range(6)
+        for visible in (True, False)
+    ]
+    assert sum(shares) / len(shares) < 1 / 3, shares

@@ -10,6 +10,7 @@ import torch
 
 from autograder.authoring.checks import Checks
 from autograder.authoring.drawn import drawn, integer, sizeable
+from autograder.authoring.exercise import PUBLIC_SEED
 from autograder.authoring.faults import faults_of
 from autograder.authoring.loading import load_exercises
 from autograder.authoring.tensors import with_tensors
@@ -72,6 +73,20 @@ def test_inputs_are_drawn_in_the_order_of_the_arguments():
     assert list(drawn_) == list(expected)
     assert np.array_equal(drawn_["weights"], expected["weights"])
     assert np.allclose(drawn_["grad_weights"], 9 + 2 * expected["grad_weights"])
+
+
+def test_a_case_asks_other_sizes_when_it_is_graded():
+    checks = Checks(ch06_masking.causal_mask)
+    checks.shown("a few", seq_len=integer(3, 6), graded={"seq_len": integer(40, 200)})
+    [shown, _] = checks.exercise.prepare(PUBLIC_SEED).cases
+    assert shown.inputs["seq_len"] in range(3, 6)
+    graded = {
+        case.inputs["seq_len"] for each in papers_of(checks.exercise, 20) for case in each.cases
+    }
+    assert len(graded) > 20
+    assert min(graded) >= 40
+    with pytest.raises(CourseError, match="length"):
+        checks.shown("misspelt", seq_len=3, graded={"length": 40})
 
 
 def test_a_description_draws_within_lists_and_dictionaries(checks):
