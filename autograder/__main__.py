@@ -242,7 +242,7 @@ def run(options):
         case "disputes":
             from autograder.desk.disputes import disputes
 
-            disputes(options)
+            return disputes(options)
         case "defence":
             from autograder.desk.defence import defence
 

@@ -3,6 +3,7 @@ can decide: the failed cases in full, the same asked again with other numbers, a
 right and wrong answers do there.
 """
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 
@@ -72,19 +73,36 @@ class Failed:
 def disputes(options):
     """Write a page for each complaint, and say what is open.
 
+    Returns:
+        int: exit status, 1 where a complaint has no page because something about it failed.
+
     Raises:
         CourseError: if there is no table, or it is not clear.
     """
     places = places_from(options)
     complaints = complaints_in(places)
-    stems = set()
+    stems, failed = set(), 0
     try:
         for each in complaints:
             stems.add(each.stem)
-            print(printable(answered(each, places, options.unsandboxed)))
+            try:
+                print(printable(answered(each, places, options.unsandboxed)))
+            except Exception as error:  # whatever a learner's work brings about is theirs alone
+                failed += 1
+                print(printable(without_a_page(each, error)), file=sys.stderr)
     finally:
         for stem in stems:
             end_boundary(stem, options.unsandboxed)
+    return int(failed > 0)
+
+
+def without_a_page(dispute, error):
+    """Say why there is no page about a complaint."""
+    why = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
+    return (
+        f"{FILE}, line {dispute.line}: no page about {dispute.exercise} of “{dispute.learner}”; to"
+        f" make it stopped with: {why[:300]}"
+    )
 
 
 def complaints_in(places):

@@ -33,6 +33,7 @@ class Dispute:
         points: what the exercise counts from now on; None where that was not changed.
         reason: why, or why not; "" where nobody has decided.
         file: the beginning of the SHA-256 of the notebook that is meant; "" for any.
+        line: where it stands in the table.
     """
 
     learner: str
@@ -42,6 +43,7 @@ class Dispute:
     points: float | None = None
     reason: str = ""
     file: str = ""
+    line: int = 0
 
     @property
     def told(self):
@@ -194,7 +196,9 @@ def read_disputes(folder, learners, exercises):
                     table.fault(line, str(error))
                     continue
                 file = row.get("file", "").lower()
-                found.append(Dispute(learner, stem, exercise, row["why"], decided, reason, file))
+                found.append(
+                    Dispute(learner, stem, exercise, row["why"], decided, reason, file, line)
+                )
     return Disputes(tuple(found))
 
 

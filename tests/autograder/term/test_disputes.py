@@ -1,6 +1,7 @@
 """Complaints: a page on which somebody can decide, and a decision that no regrade loses."""
 
 import csv
+import json
 
 import pytest
 from nbgrader.api import Gradebook
@@ -110,6 +111,25 @@ def test_the_page_shows_the_cases_and_what_others_do_there(graded, capsys):
     assert "What right answers do" in first and "What right answers do" in second
     assert "int64, shape" in first and "the reference" in first
     assert "it is a one in each row" in page and "-1 - np.asarray(ids)" in page
+
+
+def test_a_complaint_that_fails_stops_no_other(graded, capsys):
+    folder, places = graded
+    complain(graded, "ada,one_hot,it is right,,", "bob,one_hot,why,,")
+    path = places.graded("ada", STEM)
+    whole = path.read_text()
+    notebook = json.loads(whole)
+    record = notebook["metadata"]["autograder"]
+    record["cells"] = [cell for cell in record["cells"] if cell["exercise"] != "one_hot"]
+    path.write_text(json.dumps(notebook))
+    try:
+        status = main(["disputes", "--into", str(folder), "--gradebook", places.gradebook])
+    finally:
+        path.write_text(whole)
+    said = capsys.readouterr()
+    assert status == 1
+    assert "line 2: no page about one_hot of “ada”" in said.err and "KeyError" in said.err
+    assert "bob  one_hot: open" in said.out
 
 
 def graded_outcome(graded, learner):
