@@ -41,8 +41,8 @@ KINDS = {
     "same": (
         "The same as another learner's",
         (
-            "Compared without names, comments and layout. Only what few outside of the group wrote"
-            " is counted, and only where it is long."
+            "Compared without names, comments and layout. Only what few others wrote is counted,"
+            " and only where it is more than chance explains: a reason to ask, and no proof."
         ),
     ),
     "reference": (

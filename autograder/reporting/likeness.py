@@ -19,6 +19,7 @@ from autograder.authoring.released import MISSING, stubs
 from autograder.reporting.code import children_of, facts_of
 from autograder.reporting.flags import own_cells
 from autograder.reporting.reader import Flag
+from autograder.reporting.shared_answers import circles
 
 SLOW_FACTOR, SLOW_SECONDS = 4, 5.0  # slow is: so many times the median, and so much above it
 # Sizes count the parts of a syntax tree, the small ones such as operators apart. The four exercises
@@ -216,11 +217,9 @@ def flags_of_class(stem, prints, files, seconds):
         dict: learner -> list[Flag].
     """
     found = defaultdict(list)
-    for learner, flag in [
-        *slow(seconds),
-        *same_files(prints, files),
-        *same_solutions(stem, prints, files),
-    ]:
+    same = [*same_files(prints, files), *same_solutions(stem, prints, files)]
+    groups = {flag.group for _, flag in same}
+    for learner, flag in [*slow(seconds), *same, *several_answers(stem, prints, files, groups)]:
         found[learner].append(flag)
     return found
 
@@ -256,7 +255,7 @@ def same_solutions(stem, prints, files):
     what several outside of the group wrote too, since it is a usual way to write it. What is left
     must have `SAME_SIZE` parts, or comments of their own that agree to the letter.
     """
-    published = {name: each.digest for name, each in reference_prints(stem).items() if each}
+    published = digests_of_reference(stem)
     writers = Counter(
         (name, each.digest) for solved in prints.values() for name, each in solved.items()
     )
@@ -275,6 +274,26 @@ def same_solutions(stem, prints, files):
         if how := how_they_agree(rare, solved):
             flag = Flag("same", f"{', '.join(rare)}: the same, {how}", group=tuple(sorted(group)))
             yield from ((learner, flag) for learner in group)
+
+
+def several_answers(stem, prints, files, listed):
+    """Yield (learner, flag) for those who share several rare answers, though not all of theirs.
+
+    Args:
+        listed: groups that are remarked already, tuples of learners.
+    """
+    for group, names in circles(prints, digests_of_reference(stem)):
+        if len({files.get(learner) for learner in group}) > 1 and not any(
+            set(group) <= set(each) for each in listed
+        ):
+            text = f"{', '.join(names)}: the same, but for names, comments and layout"
+            flag = Flag("same", text, group=group)
+            yield from ((learner, flag) for learner in group)
+
+
+def digests_of_reference(stem):
+    """Return the digest of each exercise's published solution."""
+    return {name: each.digest for name, each in reference_prints(stem).items() if each}
 
 
 def groups_of_equals(prints):
