@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import nbformat
 
+from autograder.reporting.reader import READY_MADE, does_what
 from autograder.shared.judge import share
 from autograder.shared.probes.library_code import LONGEST_NAME, MOST_NAMES
 from autograder.shared.wire import printable
@@ -25,8 +26,8 @@ def outcome_of(cell, exercise, verdicts, beliefs):
 
 
 def library_code(observations, shortcuts):
-    """Return the names of the library functions that do what an exercise asks to write, and that
-    its answer has run.
+    """Return the names of the library functions that do what an exercise asks to write, or belong
+    to a library of finished models, and that its answer has run.
     """
     told = [each.get("used") for each in observations]
     names = {
@@ -34,9 +35,14 @@ def library_code(observations, shortcuts):
         for names in told
         if isinstance(names, list)
         for name in names[:MOST_NAMES]
-        if isinstance(name, str) and not set(name.split(".")).isdisjoint(shortcuts)
+        if isinstance(name, str) and is_ready_made(name.split("."), shortcuts)
     }
     return sorted(names, key=lambda name: (len(name), name))
+
+
+def is_ready_made(parts, shortcuts):
+    """Return whether a function, by the parts of its name, is one that an answer is not to use."""
+    return READY_MADE.fullmatch(parts[0]) or any(does_what(part, shortcuts) for part in parts)
 
 
 def belief_of(verdict, beliefs):

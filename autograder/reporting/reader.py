@@ -25,6 +25,12 @@ MODULES = re.compile(
     "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|urllib|"
     "zipimport|zmq"
 )
+# Libraries of finished models and of parts of them, whatever each of these is called.
+READY_MADE = re.compile(
+    "transformers|x_transformers|adapters|apex|diffusers|fairscale|fairseq|fairseq2|flash_attn|"
+    "keras_hub|keras_nlp|labml_nn|liger_kernel|litgpt|local_attention|positional_encodings|"
+    "rotary_embedding_torch|sentence_transformers|timm|torchtune|transformer_lens|vit_pytorch|xformers"
+)
 # What to ask of sys, os and asyncio an exercise has no reason to, whoever leads there: torch.sys.
 SYSTEM = re.compile(
     r"(.+\.)?("
@@ -152,6 +158,8 @@ class Reader:
                 self.add("looks", f"imports the grader: {shown(whole)}", node)
             elif root == "solutions" and not self.is_earlier(whole):
                 self.add("looks", f"imports the solutions: {shown(whole)}", node)
+            elif READY_MADE.fullmatch(root):
+                self.add("library", f"imports {shown(whole)}", node)
             elif base and (SYSTEM.fullmatch(whole) or is_inside(alias.name)):
                 self.add("looks", f"imports {shown(whole)}", node)
             elif base and not is_ours(base) and self.is_shortcut(alias.name, within):
@@ -227,14 +235,29 @@ class Reader:
         """In an exercise's own function, what it asks to write counts; elsewhere, what any of the
         exercises asks for.
         """
-        return name in (
-            self.shortcuts.get(self.exercise, ())
-            if self.exercise and within == self.exercise
-            else self.every_shortcut
+        own = self.exercise and within == self.exercise
+        return does_what(
+            name, self.shortcuts.get(self.exercise, ()) if own else self.every_shortcut
         )
 
     def add(self, kind, text, node):
         self.found.append(Flag(kind, text, self.exercise, node.lineno))
+
+
+def does_what(name, shortcuts):
+    """Return whether a function of a library is one of those that do what an exercise asks to
+    write, or a variant of one that the library keeps to itself: `_fused_rms_norm` of `rms_norm`.
+    """
+    if name in shortcuts:
+        return True
+    words = name.split("_")
+    return name.startswith("_") and any(is_within(each.split("_"), words) for each in shortcuts)
+
+
+def is_within(few, many):
+    """Return whether words occur in others, in their order."""
+    rest = iter(many)
+    return all(word in rest for word in few)
 
 
 def is_inside(name):

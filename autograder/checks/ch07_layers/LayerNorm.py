@@ -104,7 +104,7 @@ checks = Checks(
     family=Rules,
     laws=(standardised,),
     shortcuts="""LayerNorm layer_norm native_layer_norm GroupNorm group_norm native_group_norm
-    instance_norm""",
+    instance_norm InstanceNorm1d batch_norm native_batch_norm BatchNorm1d""",
 )
 shown, hidden, wrong, right = checks.words
 

@@ -74,7 +74,9 @@ def rate_with(
     return alignment_error_rate
 
 
-checks = Checks(alignment_error_rate, family=rate_with, probe=rated)
+checks = Checks(
+    alignment_error_rate, family=rate_with, probe=rated, shortcuts="alignment_error_rate"
+)
 shown, hidden, wrong, right = checks.words
 
 shown(

@@ -61,7 +61,7 @@ def entropy_with(
     return attention_entropy
 
 
-checks = Checks(attention_entropy, family=entropy_with)
+checks = Checks(attention_entropy, family=entropy_with, shortcuts="entropy entr Categorical")
 shown, hidden, wrong, right = checks.words
 
 shown("one row", weights=rows(4), weight=3)

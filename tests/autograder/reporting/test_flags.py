@@ -151,6 +151,38 @@ def test_a_library_call_is_seen_however_it_is_spelled(source):
     assert kinds == ["library"]
 
 
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        (
+            "from transformers.models.mistral.modeling_mistral import MistralRMSNorm\n"
+            "class RMSNorm(MistralRMSNorm):\n    pass",
+            "imports transformers.models.mistral.modeling_mistral.MistralRMSNorm",
+        ),
+        ("from transformers.models import qwen2 as q\nq.x", "imports transformers.models.qwen2"),
+        ("import apex.normalization as a\nRMSNorm = a.x", "imports apex.normalization"),
+        ("RMSNorm = nn.modules.normalization.RMSNorm", "torch.nn.modules.normalization.RMSNorm"),
+        ("def RMSNorm(x):\n    return torch._fused_rms_norm(x)", "torch._fused_rms_norm"),
+    ],
+)
+def test_a_class_of_a_library_of_models_is_seen_by_any_name(source, seen):
+    for cells in ([("RMSNorm", source)], [(None, source), ("RMSNorm", "RMSNorm = 1")]):
+        assert texts(*cells, stem="ch13_family") == [seen]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "source"),
+    [
+        ("scaled_dot_product_attention", "torch._scaled_dot_product_flash_attention_for_cpu(q)"),
+        ("softmax", "torch._safe_softmax(x)"),
+        ("softmax", "torch.ops.aten._softmax(x, 0, False)"),
+    ],
+)
+def test_what_a_library_keeps_to_itself_is_seen(exercise, source):
+    [flag] = flags_of_cells((exercise, f"def {exercise}(q):\n    return {source}"))
+    assert (flag.kind, flag.exercise) == ("library", exercise)
+
+
 def test_everything_imported_from_a_library_is_seen_where_it_is_used():
     source = "from torch.nn.functional import *\ndef mine(x):\n    return softmax(x, -1)"
     assert texts((None, source)) == ["softmax, from an import of everything"]
@@ -204,6 +236,13 @@ def test_a_flag_says_exercise_name_and_line():
         [(None, "torch.backends.cudnn.deterministic = True\nnp.random.seed(0)")],
         [(None, "import pathlib, io, asyncio, timeit\nawait asyncio.sleep(0)")],
         [(None, "def this is no Python(")],
+        [
+            (
+                "softmax",
+                "def _my_softmax(x):\n    return x\ndef softmax(x):\n    return _my_softmax(x)",
+            )
+        ],
+        [(None, "class Mine:\n    def _softmax(self):\n        return self._softmax()")],
         [(None, "# naïve 日本語 👩‍👩‍👧 \u00a0 é\n'\ufeff'")],
         [
             (

@@ -590,3 +590,9 @@ def test_what_is_told_of_library_code_may_come_from_anybody():
     told = [{"used": 3}, {"used": [3, None, "a.softmax\x1b" + "x" * 999, "softmaxed"]}, {}]
     assert library_code(told, ("softmax",)) == []
     assert library_code([{"used": ["torch.softmax"] * 9}], ("softmax",)) == ["torch.softmax"]
+    others = [
+        "transformers.models.qwen2.Qwen2RMSNorm.forward",
+        "torch._VF._fused_rms_norm",
+        "math.sqrt",
+    ]
+    assert set(library_code([{"used": others}], ("rms_norm",))) == set(others[:2])
