@@ -43,6 +43,8 @@ INSIDES = re.compile(
     "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
     "f_(back|locals|globals|builtins)|gi_frame|cr_frame|tb_frame"
 )
+# What PyTorch keeps to itself: how to look away from what it watches is part of it.
+KEPT = re.compile(r"torch\.(?:[a-zA-Z]\w*\.)*_[a-zA-Z]\w*")
 PROTOCOLS = re.compile("__(torch_function|torch_dispatch|array_function|array_ufunc|array_wrap)__")
 TELLING_TEXT = re.compile(r"/proc/|gradebook|seed\.key|autograder[./]|solutions[./]ch")
 # A mark at the start of a file, joiners in scripts and emoji, a form feed: they hide nothing.
@@ -164,6 +166,8 @@ class Reader:
                 self.add("looks", f"imports {shown(whole)}", node)
             elif base and not is_ours(base) and self.is_shortcut(alias.name, within):
                 self.add("library", shown(whole), node)
+            elif KEPT.match(whole):
+                self.add("looks", f"imports {shown(whole)}", node)
 
     def is_earlier(self, name):
         """Return whether a module of `solutions` belongs to an earlier chapter, which a notebook
@@ -194,6 +198,8 @@ class Reader:
             compared = called and within is None and self.exercise is None and name.islower()
             if not compared:
                 self.add("library", shown(whole if base else f"….{name}"), node)
+        elif known and KEPT.fullmatch(whole):
+            self.add("looks", shown(whole), node)
 
     def visit_change(self, node):
         """Something that was imported may be what the grader uses, too. (What `torch.backends` has

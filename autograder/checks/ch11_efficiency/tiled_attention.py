@@ -147,6 +147,14 @@ shown(
 shown("scores around a thousand", scores_around(1000.0, 4, 9, 3), weight=3)
 shown("scores far below zero", scores_around(-1000.0, 4, 9, 3), weight=3)
 shown("each score is computed once", attention(8, 20, 4, 24, 1), weight=2)
+# Half of the points are where a table cannot be hidden from the probe.
+shown(
+    "more queries and keys",
+    attention(20, 30, 4, 2, 2),
+    graded=attention(3000, 3000, 64, 2, 2),
+    probe=returned_in_little_memory,
+    weight=20,
+)
 shown("gradients flow", attention(4, 9, 4), probe=gradients)
 shown("a block of no key is refused", attention(3, 5, 0), probe=returned)
 hidden("another number of blocks", attention(6, 25, 5), weight=3)
@@ -178,9 +186,9 @@ hidden("a thousand keys in float32", attention(200, 1000, 64, 8, 8, dtype=torch.
 hidden("each score is computed once, also if causal", attention(12, 12, 4, 30, 1, causal=True))
 hidden(
     "there is no room for the table of all scores",
-    attention(3000, 3000, 128, 2, 1),
+    attention(3000, 3000, 64, 2, 1),
     probe=returned_in_little_memory,
-    weight=24,  # the one case in which a table cannot be hidden from the probe
+    weight=33,  # half of the points, as above
 )
 hidden("gradients flow, causal", attention(5, 8, 3, causal=True), probe=gradients)
 hidden("a negative block size is refused", attention(3, 5, -4), probe=returned)

@@ -243,6 +243,12 @@ def test_a_flag_says_exercise_name_and_line():
             )
         ],
         [(None, "class Mine:\n    def _softmax(self):\n        return self._softmax()")],
+        [
+            (
+                None,
+                "model._modules['a']\nself._rows = 1\nnn.Module.__init__(self)\ntorch.ones(1)._base",
+            )
+        ],
         [(None, "# naïve 日本語 👩‍👩‍👧 \u00a0 é\n'\ufeff'")],
         [
             (
@@ -284,6 +290,16 @@ def test_honest_code_raises_no_flag(cells):
         ("vars(torch)['soft' + 'max']", "the table of names of torch"),
         ("import json\njson.dumps = print", "a change of json.dumps"),
         ("setattr(torch.nn, 'Linear', 1)", "a change of torch.nn"),
+        (
+            "from torch.utils._python_dispatch import _disable_current_modes",
+            "imports torch.utils._python_dispatch._disable_current_modes",
+        ),
+        ("import torch.utils._python_dispatch as p", "imports torch.utils._python_dispatch"),
+        (
+            "torch.utils._python_dispatch.is_in_any_mode_without_ignore()",
+            "torch.utils._python_dispatch",
+        ),
+        ("torch._C._len_torch_dispatch_stack()", "torch._C"),
         ("f.f_back", "the insides of something: .f_back"),
         ("softmax.__globals__", "the insides of something: .__globals__"),
         ("torch.__dict__['soft' + 'max']", "the insides of something: .__dict__"),
