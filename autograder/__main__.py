@@ -246,7 +246,7 @@ def run(options):
         case "defence":
             from autograder.desk.defence import defence
 
-            defence(options)
+            return defence(options)
         case "assist":
             from autograder.desk.assist import assist
 

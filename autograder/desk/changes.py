@@ -2,7 +2,10 @@
 
 import ast
 from dataclasses import dataclass
+from itertools import islice
 
+LONGEST = 20_000  # characters of a cell
+MOST = 200  # changes of one cell, each of which is a whole cell, and is parsed
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise)
 SWAPPED = {
     ast.Add: ("+", "-"),
@@ -52,8 +55,10 @@ class Stop:
 
 def functions_in(source, exercise):
     """Return the functions of a cell that make an exercise up: of that name, or the methods of the
-    class of that name; none where the cell is no plain Python.
+    class of that name; none where the cell is no plain Python, or longer than anybody asks about.
     """
+    if len(source) > LONGEST or "\r" in source:  # which ends a line, too
+        return []
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -88,16 +93,25 @@ def is_text(node):
 
 def deletions(source, exercise):
     """Return the Changes that each delete one line, a whole statement, from top to bottom."""
-    lines, found = source.split("\n"), []
+    return in_order(each_deletion(source, exercise), exercise)
+
+
+def each_deletion(source, exercise):
+    lines = source.split("\n")
     for function in functions_in(source, exercise):
         for node, block in statements_of(function):
             alone = has_a_line_of_its_own(node, lines)
-            if alone and sum(not is_text(each) for each in block) > 1:
+            if alone and any(not is_text(each) for each in block if each is not node):
                 rest = lines[: node.lineno - 1] + lines[node.lineno :]
                 returns = isinstance(node, ast.Return)
-                found.append(Change(node.lineno, "\n".join(rest), returns=returns))
+                yield Change(node.lineno, "\n".join(rest), returns=returns)
+
+
+def in_order(found, exercise):
+    """Return those of the first Changes or Stops that still are Python, from top to bottom."""
+    few = islice(found, MOST)
     return sorted(
-        (each for each in found if functions_in(each.source, exercise)), key=lambda each: each.line
+        (each for each in few if functions_in(each.source, exercise)), key=lambda each: each.line
     )
 
 
@@ -112,14 +126,13 @@ def has_a_line_of_its_own(node, lines):
 
 def replacements(source, exercise):
     """Return the Changes that each replace one operator, value or name, from top to bottom."""
-    found = []
-    for function in functions_in(source, exercise):
-        for statement, _ in statements_of(function):
-            for node in ast.walk(statement):
-                found += filter(None, [replaced(node, source)])
-    return sorted(
-        (each for each in found if functions_in(each.source, exercise)), key=lambda each: each.line
+    found = (
+        replaced(node, source)
+        for function in functions_in(source, exercise)
+        for statement, _ in statements_of(function)
+        for node in ast.walk(statement)
     )
+    return in_order(filter(None, found), exercise)
 
 
 def replaced(node, source):
@@ -170,8 +183,12 @@ def with_text(number, start, end, text, source):
 
 def stops(source, exercise):
     """Return the Stops of a function's, or a forward pass's, own variables, from top to bottom."""
+    return in_order(each_stop(source, exercise), exercise)
+
+
+def each_stop(source, exercise):
     functions = functions_in(source, exercise)
-    lines, found = source.split("\n"), []
+    lines = source.split("\n")
     for function in functions:
         if len(functions) > 1 and function.name != "forward":
             continue
@@ -182,5 +199,4 @@ def stops(source, exercise):
                     end = node.end_lineno
                     changed = [*lines[:end], f"{indent}return {name}", *lines[end:]]
                     if has_a_line_of_its_own(node, lines):
-                        found.append(Stop(node.lineno, name, "\n".join(changed)))
-    return [each for each in found if functions_in(each.source, exercise)]
+                        yield Stop(node.lineno, name, "\n".join(changed))

@@ -5,6 +5,7 @@ keys that come from running it, changed, in the sandbox. Who wrote the code answ
 import csv
 import io
 import random
+import sys
 from dataclasses import asdict
 
 from autograder.authoring.loading import questions_of
@@ -30,18 +31,28 @@ def defence(options):
     """Write the sheets of a chapter: `sheets.html` for the learners, `keys.html` and
     `questions.csv` for whoever asks.
 
+    Returns:
+        int: exit status, 1 where somebody's questions could not be made.
+
     Raises:
         CourseError: if nothing has been graded.
     """
     stem, places = require_chapter(options.chapter), places_from(options)
     seed = seed_of(stem, "defence", places.key)
-    sheets = {}
+    sheets, failed = {}, 0
     try:
         for learner, notebook in read_graded(stem, places.folder / "autograded"):
+            sheets[learner] = []
             if notebook["metadata"]["autograder"].get("problem"):
-                sheets[learner] = []
-            else:
+                continue
+            try:
                 sheets[learner] = sheet_of(learner, notebook, stem, seed, options.unsandboxed)
+            except CourseError:
+                raise
+            except Exception as error:  # whatever a learner's code brings about is theirs alone
+                failed += 1
+                told = f"{learner}: no questions; to make them stopped with {error!r}"
+                print(printable(told[:300]), file=sys.stderr)
     finally:
         end_boundary(stem, options.unsandboxed)
     if not sheets:
@@ -62,6 +73,7 @@ def defence(options):
                 f"{', '.join(few)}"
             )
         )
+    return int(failed > 0)
 
 
 def as_csv(sheets):
@@ -104,7 +116,7 @@ def sheet_of(learner, notebook, stem, seed, unsandboxed=False):
         names = [each for each in names if trials[each].find_case(prepared["check", each].cases)]
         for kind in [*kinds, *kinds]:  # where a kind is not to be had, another is asked twice
             for name in sorted(names, key=lambda each: each in used):
-                if len(sheet) == QUESTIONS:
+                if len(sheet) == QUESTIONS or not kernel.remaining():
                     break
                 question = kind(trials[name], rng)
                 trials[name].restore()

@@ -58,7 +58,8 @@ class Trial:
     """
 
     def __init__(self, kernel, name, source, limits):
-        self.kernel, self.name, self.source, self.limits = kernel, name, source, limits
+        self.kernel, self.name, self.limits = kernel, name, limits
+        self.source = source.replace("\r\n", "\n").replace("\r", "\n")
         self.case = self.before = None
 
     def find_case(self, cases):

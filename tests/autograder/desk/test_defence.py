@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import textwrap
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,6 +60,43 @@ def test_what_is_no_function_has_no_questions(source):
     assert not changes.deletions(source, "softmax")
     assert not changes.replacements(source, "softmax")
     assert not changes.stops(source, "softmax")
+
+
+def test_lines_that_end_as_they_once_did_on_a_mac_are_lines():
+    source = SOFTMAX.replace("\n", "\r")
+    assert not changes.deletions(source, "softmax")
+    assert questions.Trial(None, "softmax", source, None).source == SOFTMAX
+    assert questions.Trial(None, "softmax", SOFTMAX.replace("\n", "\r\n"), None).source == SOFTMAX
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["    a = 1\n" * 900, "    a = 1" + " + 1" * 4000 + "\n", "    a = 1\n" * 90_000],
+    ids=["many lines", "a long line", "very many lines"],
+)
+def test_a_long_cell_is_not_taken_apart_without_end(lines):
+    source = f"def softmax(scores, axis=-1):\n{lines}    return scores\n"
+    before = time.process_time()
+    for found in (changes.deletions, changes.replacements, changes.stops):
+        assert len(found(source, "softmax")) <= changes.MOST
+    assert time.process_time() - before < 60
+
+
+def test_questions_that_cannot_be_made_stop_nobody_else(sample, monkeypatch, capsys):
+    folder = sample.parents[1]
+
+    def fail_for(learner, *others):
+        if learner == "ada":
+            raise IndexError("list index")
+        return []
+
+    monkeypatch.setattr("autograder.desk.defence.sheet_of", fail_for)
+    into = ["--into", str(folder / "again"), "--gradebook", f"sqlite:///{folder / 'gradebook.db'}"]
+    shutil.copytree(folder / "autograded", folder / "again" / "autograded")
+    assert main(["defence", STEM, *into]) == 1
+    said = capsys.readouterr()
+    assert "ada: no questions" in said.err and "IndexError" in said.err
+    assert "chiara" in said.out
 
 
 def right_answers():
