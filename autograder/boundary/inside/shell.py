@@ -18,6 +18,7 @@ import selectors
 import signal
 import socket
 import sys
+from zlib import crc32
 
 from IPython.core import page
 from IPython.core.displayhook import DisplayHook
@@ -208,11 +209,13 @@ async def answer(namespace, questions, talk):
 
     Args:
         namespace: of the notebook.
-        questions: (id, exercise, probe, text of the inputs) of each. The first observation also
-            tells which library functions were `used`.
+        questions: (id, exercise, probe, text of the inputs) of each. The first observation, and one
+            that the grader's ids choose anew each time, also tell which library functions were
+            `used`; to look in all would take time.
     """
-    library = LibraryCode()
-    for each, exercise, probe, inputs in questions:
+    looked_at = {0} | {crc32(each[0].encode()) % len(questions) for each in questions[-1:]}
+    for place, (each, exercise, probe, inputs) in enumerate(questions):
+        library = LibraryCode() if place in looked_at else None
         implementation = namespace.get(exercise)
         if implementation is None:
             observation = {"unfit": "is not defined"}
@@ -220,7 +223,7 @@ async def answer(namespace, questions, talk):
             with library or contextlib.nullcontext():
                 observation = observe(probe, implementation, decode(inputs))
             if library:
-                observation["used"], library = list(library.names), None
+                observation["used"] = list(library.names)
         send(talk, each, observation)
 
 

@@ -65,6 +65,29 @@ def test_after_a_crash_the_cells_before_it_are_run_again(kernel):
     assert kernel.run("print(kept)", 10).text == "kept again\n"
 
 
+LATER = """
+import numpy as np
+
+def softmax(scores, axis=-1, asked=[]):
+    asked.append(1)
+    if len(asked) == 1:
+        e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+        return e / e.sum(axis=axis, keepdims=True)
+    return np.linalg.norm(scores)
+"""
+
+
+def test_a_library_is_seen_also_where_the_first_question_does_without(kernel):
+    used = set()
+    for _ in range(20):
+        kernel.run(LATER, 10)
+        observations, _ = kernel.ask("softmax", SOFTMAX.cases, 10)
+        told = [each["used"] for each in observations if "used" in each]
+        assert len(told) <= 2
+        used.update(name for names in told for name in names)
+    assert any("norm" in name for name in used)
+
+
 USED_IN_NOTEBOOKS = [
     "import numpy as np\nprint('x', end='')\nnp.arange(3)",
     "1;",
