@@ -18,6 +18,7 @@ FEWEST, MOST = 3, 30  # who may have written a rare answer; between these, a fif
 # way (4 of 10 a softmax of 31 parts, 1 of 17 an encoder layer of 103), and since a person's style
 # shows in all of their short answers, none counts for more than a bit for each 15 parts.
 HALVED_BY, PARTS_A_BIT = 25, 15
+MOST_BITS = 100  # a longer answer is no more improbable than that
 GUESSED = 10  # learners whom that guess is worth, beside those of the class
 
 
@@ -63,7 +64,8 @@ def evidence(prints, writers, pair, answers):
     for name, digest in answers:
         size, others = one[name].size, len(writers[name, digest] - friends)
         strangers = len(prints) - len(friends)
-        chance = (others + GUESSED * 2 ** (-size / HALVED_BY)) / (strangers + GUESSED)
+        guess = 2 ** -min(size / HALVED_BY, MOST_BITS)
+        chance = (others + GUESSED * guess) / (strangers + GUESSED)
         bits += min(-log2(chance), size / PARTS_A_BIT) - 1
     return bits - sum(one[name].digest != other[name].digest for name in one.keys() & other.keys())
 

@@ -173,3 +173,10 @@ def test_a_class_of_thousands_is_compared_in_seconds():
     before = time.process_time()
     circles(prints, {})
     assert time.process_time() - before < 20
+
+
+def test_answers_of_any_length_can_be_compared():
+    long = {name: Print(name, 10**6, "", 0) for name in ("one", "two")}
+    prints = {"ada": long, "bob": {**long, "three": Print("3", 1, "", 0)}, "eve": {}}
+    assert circles(prints, {}) == [(("ada", "bob"), ("one", "two"))]
+    assert circles({}, {}) == circles({"ada": long}, {}) == []
