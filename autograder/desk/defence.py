@@ -17,7 +17,7 @@ from autograder.desk.questions import Trial, what_is_there, what_then, which_lin
 from autograder.grading.command import places_from
 from autograder.grading.grade import Limits
 from autograder.grading.places import seed_of
-from autograder.reporting.csv_files import no_formula
+from autograder.reporting.csv_files import FORMULA_IN_CODE, harmless
 from autograder.reporting.learner_page import environment
 from autograder.reporting.record import read_graded
 from autograder.shared.wire import printable
@@ -86,7 +86,7 @@ def as_csv(sheets):
         for number, question in enumerate(sheet, 1):
             told = asdict(question)
             cells = [learner, str(number), *(told[name] for name in columns)]
-            writer.writerow([no_formula(printable(cell)) for cell in cells])
+            writer.writerow([harmless(printable(cell), FORMULA_IN_CODE) for cell in cells])
     return "\ufeff" + file.getvalue()
 
 

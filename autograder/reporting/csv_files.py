@@ -14,9 +14,10 @@ from autograder.shared.wire import unmasked
 
 # Where a spreadsheet could see a formula begin: at the beginning of a text, or after a separator in
 # it. The last four characters are the wide ones of East Asia.
-FORMULA = re.compile(
-    r"""^(?=[ \xa0]*[\t\r\n])|(?:^|(?<=[,;|\t\r\n]))(?=[ \xa0"']*[=+\-@＝＋－＠])"""
-)
+BEGINS = r"""^(?=[ \xa0]*[\t\r\n])|(?:^|(?<=[%s]))(?=[ \xa0"']*[=+\-@＝＋－＠])"""
+FORMULA = re.compile(BEGINS % r",;|\t\r\n")
+# In code, where `axis, -1` says nothing bad: who separates by commas knows our quotation marks.
+FORMULA_IN_CODE = re.compile(BEGINS % r";|\t\r\n")
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 POINTS_ROW = "Points Possible"
 
@@ -128,11 +129,11 @@ def written(rows):
     return file.getvalue()
 
 
-def harmless(cell):
+def harmless(cell, formula=FORMULA):
     """Return a cell that no spreadsheet runs, and that steers nothing."""
     if not isinstance(cell, str):
         return cell
-    return unmasked(FORMULA.sub("'", cell.replace("\r\n", "\n")))
+    return unmasked(formula.sub("'", cell.replace("\r\n", "\n")))
 
 
 def no_formula(text):

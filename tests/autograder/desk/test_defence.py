@@ -4,6 +4,7 @@ import ast
 import contextlib
 import csv
 import inspect
+import io
 import random
 import re
 import shutil
@@ -20,7 +21,7 @@ from autograder.authoring.loading import load_exercises, questions_of, solution_
 from autograder.authoring.released import released
 from autograder.course import chapters
 from autograder.desk import changes, questions
-from autograder.desk.defence import QUESTIONS, sheet_of
+from autograder.desk.defence import QUESTIONS, as_csv, sheet_of
 from autograder.desk.values import arrays_in
 from autograder.shared.probes import observe
 from autograder.shared.wire import copied, dtype_name, numbers, plain
@@ -256,6 +257,21 @@ def test_the_sample_class_is_asked(sample):
     assert all(row["key"] for row in rows)
     assert 'class="key"' not in sheets and keys.count('class="key"') == len(rows)
     assert "nothing to ask" in sheets
+
+
+def test_no_spreadsheet_runs_what_a_learner_wrote():
+    listing = (
+        'def softmax(scores, axis=-1):\n    """x;=1+1\n=2+2"""\n    return scores.sum(axis, -1)'
+    )
+    told = dict.fromkeys(("exercise", "call", "arguments", "before", "text", "key"), "plain")
+    question = questions.Question(**told, listing=listing)
+    text = as_csv({"=ada": [question]})
+    for separator in (",", ";", "\t", "|"):
+        for row in csv.reader(io.StringIO(text), delimiter=separator):
+            assert not [
+                cell for cell in row if cell.strip(" \"'").startswith("=") and cell[0] != "'"
+            ]
+    assert "scores.sum(axis, -1)" in text  # code stays code
 
 
 def test_what_a_process_sends_instead_of_an_answer_is_no_question():
