@@ -119,7 +119,7 @@ def add_grade(commands):
         nargs="?",
         help=(
             "<learner>/<chapter>/<chapter>.ipynb, <learner>.ipynb, or a zip of either, as Canvas"
-            " and Moodle give it; autograder/submitted, if nothing is named"
+            " and Moodle give it; submitted/ in the class's folder, if nothing is named"
         ),
     )
     grade.add_argument(

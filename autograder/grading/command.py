@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from autograder.course import SUBMITTED, CourseError, chapters, require_chapter
+from autograder.course import CourseError, chapters, require_chapter
 from autograder.grading.places import Places
 from autograder.grading.regrade import regrade_class, settle_class
 from autograder.grading.run import grade_class
@@ -73,8 +73,9 @@ def scheduler_from(options):
 
 def grade(options, stem, places, how):
     """Grade what was handed in; return a summary of each chapter, and whether all were graded."""
-    if options.folder or any(SUBMITTED.glob("*")) or not any(places.folder.glob("autograded/*")):
-        tallies = grade_class(options.folder or SUBMITTED, stem, places, remark=remark, **how)
+    submitted = places.folder / "submitted"
+    if options.folder or any(submitted.glob("*")) or not any(places.folder.glob("autograded/*")):
+        tallies = grade_class(options.folder or submitted, stem, places, remark=remark, **how)
     else:
         tallies = settle_class([stem] if stem else graded_chapters(places.folder), places, remark)
     summaries = [summary_of(each, tally) for each, tally in tallies.items()]

@@ -5,11 +5,13 @@ by hand, and what being late costs, in the order in which a mark comes about.
 from dataclasses import dataclass
 from functools import cache
 
+from autograder.course import chapters
 from autograder.term.disputes import Disputes, read_disputes
 from autograder.term.groups import Groups
 from autograder.term.late import Late
 from autograder.term.marks import take_marks
 from autograder.term.points import Points
+from autograder.term.questions import read_questions
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Rules:
         Raises:
             CourseError: if a table is not clear.
         """
+        read_questions(chapters())
         known = cache(lambda: learners() | groups.learners)
         late = Late.of(folder, known)
         return cls(points, groups, read_disputes(folder, known, points.exercises), late)

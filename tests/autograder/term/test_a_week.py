@@ -9,12 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.course import CourseError
 from autograder.desk.explain import explain, lines_of, why_not_more
 from autograder.grading import command, run
 from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places
 from autograder.reporting.record import Outcome
-from tests.conftest import solved_notebook
+from tests.conftest import hand_in, solved_notebook
 
 pytestmark = [pytest.mark.xdist_group("week"), pytest.mark.timeout(600)]
 
@@ -101,8 +102,18 @@ def test_what_could_not_be_read_is_not_said_to_be_left_as_it_came():
     assert not any("left as it came" in line for line in told)
 
 
-def test_a_table_is_applied_without_a_folder_of_submissions(week, monkeypatch, capsys):
-    monkeypatch.setattr(command, "SUBMITTED", week.folder / "nowhere")
+def test_without_a_folder_what_lies_in_the_class_s_own_is_graded(tmp_path):
+    """And in no other class's, such as the course's own."""
+    hand_in(tmp_path, "ada", STEM, solved_notebook(STEM))
+    places = Places(tmp_path, f"sqlite:///{tmp_path / 'gradebook.db'}")
+    options = SimpleNamespace(folder=None)
+    command.grade(options, STEM, places, {"workers": 1})
+    assert rows(tmp_path) == {"ada": 8}
+    with pytest.raises(CourseError, match=f"there is no {tmp_path / 'new' / 'submitted'}"):
+        command.grade(options, STEM, Places(tmp_path / "new"), {"workers": 1})
+
+
+def test_a_table_is_applied_without_a_folder_of_submissions(week):
     table = week.folder / "course.csv"
     table.write_text(f"chapter,exercise,points\n{STEM},embed,6\n")
     options = SimpleNamespace(folder=None)

@@ -224,6 +224,22 @@ def test_a_regrade_keeps_marks_and_another_answer_takes_them_back(graded):
     again(graded)
 
 
+def test_a_table_of_questions_that_is_not_clear_changes_nothing(graded, monkeypatch):
+    """Also where it has been clear when the notebook was released."""
+    folder, places = graded
+    (folder / "unclear.csv").write_text(f"{HEAD}{STEM},why,Why?,because,two\n")
+    monkeypatch.setattr(questions, "FILE", folder / "unclear.csv")
+    hand_in_anew(folder, why_one_hot="Something else.")
+    files = places.graded("ada", STEM), places.feedback("ada", STEM)
+    before = [path.read_bytes() for path in files]
+    try:
+        with pytest.raises(CourseError, match="unclear.csv is not clear, so nothing was changed"):
+            again(graded)
+        assert [path.read_bytes() for path in files] == before
+    finally:
+        hand_in_anew(folder, why_one_hot=RIGHT)
+
+
 def test_what_a_program_proposes_counts_when_a_person_has_entered_it(graded, capsys):
     folder, places = graded
     options = [STEM, "--into", str(folder), "--gradebook", places.gradebook]
