@@ -16,7 +16,7 @@ from autograder.grading.grade import Limits
 from autograder.grading.places import Places
 from autograder.grading.regrade import regrade_class
 from autograder.grading.run import grade_class
-from autograder.term import late
+from autograder.term import late, questions
 from autograder.term.late import settings_in
 from tests.conftest import hand_in, solved_notebook
 
@@ -250,72 +250,73 @@ def test_the_term_is_one_page(term, capsys):
     assert "Cases that separate best" in page and "correlation" in page
 
 
+UNKNOWN, DATE = "an unknown learner", "a date that does not exist"
 FAULTS = {
     "a missing column": (lambda text: text.replace(text.split(",", 1)[0] + ",", "", 1), "line 1"),
     "a column too many": (lambda text: text.replace("\n", ",note\n", 1), "line 1"),
-    "an unknown learner": (lambda text: text.replace("learner01", "nobody"), "line"),
+    UNKNOWN: (lambda text: text.replace("learner01", "nobody"), "line"),
     "a row twice": (lambda text: text + text.splitlines()[-1] + "\n", "line"),
     "another encoding": (lambda text: (text + "é,é,é\n").encode("latin-1"), "line"),
     "UTF-16": (lambda text: text.encode("utf-16"), "line 1"),
 }
-DATE = "a date that does not exist"
 TABLES = {
     "deadlines.csv": f"chapter,due,learner\n{STEMS[0]},2026-11-30 23:59 UTC,learner01\n",
     "groups.csv": "group,learner\nA,learner01\nA,learner03\n",
     "disputes.csv": "learner,exercise,why\nlearner01,one_hot,because\n",
+    "roster.csv": "learner,name\nlearner01,Ada\nlearner02,Bob\n",
+    "course.csv": f"chapter,exercise,points\n{STEMS[0]},one_hot,3\n",
+    "written.csv": "chapter,question,asks,criterion,points\n" + f"{STEMS[0]},why,Why?,because,1\n",
 }
+LEARNERS_IN = {"deadlines.csv", "groups.csv", "disputes.csv"}
 
 
-NOT_THERE = {
-    # who has handed in nothing may be in a group: that is how a group's mark reaches them
-    ("groups.csv", "an unknown learner"),
-    ("groups.csv", DATE),
-    ("disputes.csv", DATE),
-}
+@pytest.fixture
+def table(term, request, monkeypatch):
+    """Where one of the tables lies; afterwards it is again as it was."""
+    path = term[0] / request.getfixturevalue("name")
+    monkeypatch.setattr(questions, "FILE", term[0] / "written.csv")
+    before = path.read_bytes() if path.exists() else None
+    yield path
+    if before is None:
+        path.unlink()
+    else:
+        path.write_bytes(before)
 
 
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        (name, fault)
-        for name in TABLES
-        for fault in (*FAULTS, DATE)
-        if (name, fault) not in NOT_THERE
+        *((name, fault) for name in TABLES for fault in FAULTS if fault != UNKNOWN),
+        *((name, UNKNOWN) for name in LEARNERS_IN),
+        ("deadlines.csv", DATE),
     ],
 )
-def test_a_table_that_is_not_clear_changes_nothing(term, name, fault, capsys):
+def test_a_table_that_is_not_clear_changes_nothing(term, table, name, fault, capsys):
     if fault == DATE:
         wrong, line = TABLES[name].replace("11-30", "11-31"), "line 2: there is no 2026-11-31"
     else:
         spoil, line = FAULTS[fault]
         wrong = spoil(TABLES[name])
     folder, places, _ = term
-    path = folder / name
-    before, content = path.read_bytes(), wrong if isinstance(wrong, bytes) else wrong.encode()
-    try:
-        path.write_bytes(content)
-        state = state_of(folder)
-        into = ["--into", str(folder), "--gradebook", places.gradebook]
-        assert main(["grade", str(folder / "submitted"), *into]) == 2
-        told = capsys.readouterr().err
-        assert name in told and line in told
-        assert state_of(folder) == state
-    finally:
-        path.write_bytes(before)
+    table.write_bytes(wrong if isinstance(wrong, bytes) else wrong.encode())
+    state = state_of(folder)
+    into = ["--into", str(folder), "--gradebook", places.gradebook]
+    assert main(["grade", str(folder / "submitted"), *into]) == 2
+    told = capsys.readouterr().err
+    assert name in told and line in told
+    assert state_of(folder) == state
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_spreadsheets_mark_at_the_beginning_does_no_harm(term, name):
+def test_a_spreadsheets_mark_at_the_beginning_does_no_harm(term, table, name):
     folder, places, _ = term
-    path = folder / name
-    before = path.read_bytes()
-    try:
-        path.write_bytes(b"\xef\xbb\xbf" + before.replace(b"\n", b"\r\n"))
-        state = tables(folder)
-        assert all(tally.graded == 0 for tally in grade(folder, places).values())
-        assert tables(folder) == state
-    finally:
-        path.write_bytes(before)
+    if not table.exists():
+        table.write_text(TABLES[name])
+        grade(folder, places)
+    state = tables(folder)
+    table.write_bytes(b"\xef\xbb\xbf" + table.read_bytes().replace(b"\n", b"\r\n"))
+    assert all(tally.graded == 0 for tally in grade(folder, places).values())
+    assert tables(folder) == state
 
 
 def state_of(folder):

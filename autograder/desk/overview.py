@@ -15,6 +15,7 @@ from autograder.reporting.learner_page import environment
 from autograder.reporting.record import group_in, outcomes_of, read_graded, total_of
 from autograder.shared.wire import printable
 from autograder.term.points import read_points
+from autograder.term.roster import read_roster
 from autograder.whole_files import write_whole
 
 FEWEST = 5  # learners who answer, before anything is said of a case or an exercise
@@ -57,13 +58,14 @@ def write_overview(places):
     points = read_points(places.folder, exercises_by_name)
     stems = [each for each in graded_chapters(places.folder) if points.has(each)]
     term = [chapter_of(stem, read_graded(stem, places.folder / "autograded")) for stem in stems]
+    learners = learners_in(term, read_roster(places.folder))
     page = (
         environment()
         .get_template("overview.html.j2")
         .render(
             stems=stems,
             missing=[stem for stem in chapters() if stem not in stems and points.has(stem)],
-            learners=learners_in(term),
+            learners=learners,
             returning=returning(term),
             separating=separating(term),
             doubtful=doubtful(term),
@@ -74,7 +76,7 @@ def write_overview(places):
     path = places.folder / "reports" / "overview.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page)
-    return f"{len(stems)} chapters, {len(learners_in(term))} learners: {path}"
+    return f"{len(stems)} chapters, {len(learners)} learners: {path}"
 
 
 def chapter_of(stem, graded):
@@ -107,11 +109,14 @@ def chapter_of(stem, graded):
     return chapter
 
 
-def learners_in(term):
+def learners_in(term, roster=()):
     """Return for each learner their shares, chapter by chapter (None where nothing was handed in),
     and why they may need somebody; those who do come first.
+
+    Args:
+        roster: the names of the class, of whom some may have handed in nothing.
     """
-    names = sorted({learner for chapter in term for learner in chapter.shares})
+    names = sorted({*roster, *(learner for chapter in term for learner in chapter.shares)})
     rows = []
     for name in names:
         shares = [chapter.shares.get(name) for chapter in term]

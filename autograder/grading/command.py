@@ -174,6 +174,12 @@ def summary_of(stem, tally):
     if tally.new:
         names = printable(", ".join(tally.new))[:300]
         lines.append(f"Names that this class did not have before: {names}.")
+    for told, learners in {
+        "On roster.csv, and nothing handed in": tally.absent,
+        "Graded, but not on roster.csv": tally.strangers,
+    }.items():
+        if learners:
+            lines.append(printable(f"{told}: {', '.join(learners)}")[:300] + ".")
     if tally.older:
         names = printable(", ".join(tally.older))[:300]
         lines.append(

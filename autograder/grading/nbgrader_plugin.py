@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from nbconvert.exporters import NotebookExporter
-from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 from nbgrader.plugins import CsvExportPlugin, LateSubmissionPlugin
@@ -19,11 +18,12 @@ from traitlets import Bool, Float, Unicode
 
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
-from autograder.grading.gradebook import register_release
+from autograder.grading.gradebook import register_release, students_in
 from autograder.grading.handed_in.intake import from_folder, short_text, timestamp_in
 from autograder.grading.handed_in.submission import rebuild
 from autograder.reporting.csv_files import written
 from autograder.term.deadlines import read_deadlines, rule_of
+from autograder.term.roster import read_roster
 from autograder.whole_files import write_whole
 
 # The columns of `nbgrader export`.
@@ -162,9 +162,7 @@ def class_folder(coursedir):
 @cache
 def deadlines_of(folder, db_url):
     """Return the Deadlines of a class."""
-    with Gradebook(db_url) as gradebook:
-        learners = {student.id for student in gradebook.students}
-    return read_deadlines(folder, learners)
+    return read_deadlines(folder, students_in(db_url) | read_roster(folder).keys())
 
 
 class ScoresAsCsv(CsvExportPlugin):

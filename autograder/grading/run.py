@@ -33,6 +33,7 @@ from autograder.grading.version import version_of_checks
 from autograder.grading.workers import Task, graders, results
 from autograder.term.groups import read_groups
 from autograder.term.points import read_points
+from autograder.term.roster import read_roster
 from autograder.term.rules import Rules, Settled
 from autograder.whole_files import write_whole
 
@@ -47,6 +48,8 @@ class Tally:
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
         outdated: learners who were graded with another version of what decides than today's.
         new: learners whose names a class that has been graded before did not know.
+        strangers: learners who are not on the class's roster, where it has one.
+        absent: who is on it, and has handed in nothing.
         older: learners who have been graded with something that they handed in later.
         waiting: answers in words that nobody has marked.
         unsandboxed: whether any learner's code ran without a boundary.
@@ -60,6 +63,8 @@ class Tally:
     failed: list = field(default_factory=list)
     outdated: list = field(default_factory=list)
     new: list = field(default_factory=list)
+    strangers: list = field(default_factory=list)
+    absent: list = field(default_factory=list)
     older: list = field(default_factory=list)
     waiting: int = 0
     unsandboxed: bool = False
@@ -140,6 +145,8 @@ def finish(stem, tally, places, learners=()):
     """
     changed = dict.fromkeys([*learners, *tally.settled.learners])
     tally.report = hand_back(stem, places, [*changed])
+    roster = read_roster(places.folder)
+    tally.absent = [each for each in roster if not places.graded(each, stem).exists()]
     if written_in(released(stem)):
         from autograder.reporting.record import answers_that_wait
 
@@ -166,7 +173,9 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
     """
     tally, learners = Tally(unsandboxed=unsandboxed), []
     known = {path.name for path in places.folder.glob("autograded/*")}
-    tally.new = [each.learner for each in group if known and each.learner not in known]
+    roster, names = read_roster(places.folder), [each.learner for each in group]
+    tally.strangers = [each for each in names if roster and each not in roster]
+    tally.new = [each for each in names if known and each not in known and not roster]
     checks, seed = version_of_checks(stem), places.seed(stem)
     times = cache(lambda: scores().times())  # each learner comes once
 
@@ -268,7 +277,8 @@ def report(stem, places, remarks):
 
     autograded, feedback = places.folder / "autograded", places.folder / "feedback"
     graded = read_graded(stem, autograded)
-    page, *_ = write_report(stem, graded, places.folder / "reports", autograded, feedback, remarks)
+    reports, roster = places.folder / "reports", read_roster(places.folder)
+    page, *_ = write_report(stem, graded, reports, autograded, feedback, remarks, roster)
     return page
 
 

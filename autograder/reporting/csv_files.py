@@ -22,18 +22,23 @@ CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 POINTS_ROW = "Points Possible"
 
 
-def scores_csv(results, exercises):
+def scores_csv(results, exercises, roster=None):
     """Return everything in one table, for a spreadsheet: it begins with the mark by which Excel
     knows UTF-8.
 
     Args:
         results: list of `autograder.reporting.results.Result`.
         exercises: exercise -> points, in order.
+        roster: learner -> what the class list says of them, by column.
     """
+    roster = roster or {}
+    more = dict.fromkeys(name for row in roster.values() for name, text in row.items() if text)
+    noted = ["note"] if not all(result.handed_in for result in results) else []
     dated = any(result.late for result in results)
     times = ["due", "handed in", "late", "penalty"] if dated else []
     grouped = ["group"] if any(result.group for result in results) else []
-    rows = [["learner", *grouped, *exercises, *times, "total", "points", "flags", "sandbox"]]
+    ends = ["total", "points", "flags", "sandbox", *noted]
+    rows = [["learner", *more, *grouped, *exercises, *times, *ends]]
     for result in results:
         earned = [number(result.scores.get(name, 0)) for name in exercises]
         late = result.late
@@ -41,6 +46,7 @@ def scores_csv(results, exercises):
         rows.append(
             [
                 result.learner,
+                *(roster.get(result.learner, {}).get(name, "") for name in more),
                 *([result.group[0] if result.group else ""] if grouped else []),
                 *earned,
                 *told[: len(times)],
@@ -48,6 +54,7 @@ def scores_csv(results, exercises):
                 number(result.points),
                 result.remarks,
                 result.sandbox,
+                *["" if result.handed_in else "nothing handed in"][: len(noted)],
             ]
         )
     return "\ufeff" + written(rows)

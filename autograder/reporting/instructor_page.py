@@ -53,7 +53,7 @@ class Bar:
     label: str
 
 
-def report_page(stem, results, exercises, links):
+def report_page(stem, results, exercises, links, absent=()):
     """Return the page as HTML, in which whatever a learner wrote, their name included, is text.
 
     Args:
@@ -63,6 +63,7 @@ def report_page(stem, results, exercises, links):
         exercises: exercise -> points, in the notebook's order.
         links: called with a learner's name, gives the addresses of their feedback page and of their
             graded notebook.
+        absent: the names of those who have handed in nothing.
     """
     totals, points = [result.total for result in results], sum(exercises.values())
     bare = sum(result.sandbox == "none" for result in results)
@@ -74,6 +75,7 @@ def report_page(stem, results, exercises, links):
         title=title_of(stem),
         newest=max((result.graded for result in results), default="")[:16].replace("T", " "),
         results=results,
+        absent=absent,
         bare=bare,
         everywhere=everywhere,
         points=points,

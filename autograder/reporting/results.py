@@ -64,6 +64,11 @@ class Result:
     group: tuple[str, str] | None = None
 
     @property
+    def handed_in(self):
+        """Whether there was anything to grade; else the class list alone knows the learner."""
+        return bool(self.file)
+
+    @property
     def is_copy(self):
         """Whether another member of the group has handed this in."""
         return self.group is not None and self.group[1] != self.learner
@@ -209,7 +214,13 @@ def results_of(stem, graded, pages_without_code=None):
 
 
 def write_report(
-    stem, graded, folder, autograded=AUTOGRADED, feedback=FEEDBACK, pages_without_code=None
+    stem,
+    graded,
+    folder,
+    autograded=AUTOGRADED,
+    feedback=FEEDBACK,
+    pages_without_code=None,
+    roster=None,
 ):
     """Write an instructor's report about a chapter.
 
@@ -220,23 +231,42 @@ def write_report(
         autograded, feedback: where the page's links lead: `<learner>/<stem>/<stem>.ipynb` and
             `.html` below these.
         pages_without_code: learner -> why their page shows nothing that they wrote.
+        roster: what `autograder.term.roster.read_roster` returns. The tables for Canvas and Moodle
+            leave out who has handed in nothing, because those two know them.
 
     Returns:
         list[Path]: the four files.
     """
+    roster = roster or {}
     results = results_of(stem, graded, pages_without_code)
     exercises = points_of(results)
+    absent = absent_in(results, roster, exercises)
     place = Path(folder) / stem
     texts = {
         "report.html": report_page(
-            stem, results, exercises, links_from(place, stem, autograded, feedback)
+            stem,
+            results,
+            exercises,
+            links_from(place, stem, autograded, feedback),
+            [each.learner for each in absent],
         ),
-        "scores.csv": scores_csv(results, exercises),
+        "scores.csv": scores_csv([*results, *absent], exercises, roster),
         "canvas.csv": canvas_csv(results, exercises, stem),
         "moodle.csv": moodle_csv(results, exercises, stem),
     }
     place.mkdir(parents=True, exist_ok=True)
     return [write_whole(place / name, text) for name, text in texts.items()]
+
+
+def absent_in(results, roster, exercises):
+    """Return a Result with no points for each learner on a roster who has handed in nothing.
+
+    Args:
+        exercises: exercise -> points.
+    """
+    there = {result.learner for result in results}
+    nothing = dict.fromkeys(exercises, 0.0), exercises, 0.0, "", "", "", False, {}, {}, set(), set()
+    return [Result(learner, *nothing, {}) for learner in roster if learner not in there]
 
 
 def points_of(results):

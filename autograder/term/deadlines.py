@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from autograder.course import CourseError, chapters
+from autograder.term.roster import unknown
 from autograder.term.tables import Table, closest
 
 FILE = "deadlines.csv"
@@ -95,12 +96,7 @@ def read_deadlines(folder, learners):
                 table.fault(line, f"there is no chapter “{stem}”{closest(stem, chapters())}")
                 continue
             if learner and learner not in learners:
-                table.fault(
-                    line,
-                    f"nobody called “{learner}” has handed in or is in the gradebook"
-                    f"{closest(learner, learners)} (`nbgrader db student add` adds who has not"
-                    " handed in yet)",
-                )
+                table.fault(line, unknown(learner, learners))
                 continue
             if first := lines.get((stem, learner)):
                 whom = learner or "all"

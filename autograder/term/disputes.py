@@ -18,6 +18,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from autograder.course import CourseError
+from autograder.term.roster import unknown
 from autograder.term.tables import Table, closest
 from autograder.whole_files import write_whole
 
@@ -172,11 +173,7 @@ def read_disputes(folder, learners, exercises):
             learner, exercise = row["learner"], row["exercise"]
             points, reason = row.get("points", ""), row.get("reason", "")
             if learner not in learners:
-                table.fault(
-                    line,
-                    f"nobody called “{learner}” has handed in or is in the gradebook"
-                    f"{closest(learner, learners)}",
-                )
+                table.fault(line, unknown(learner, learners))
             elif exercise not in exercises:
                 table.fault(
                     line, f"there is no exercise “{exercise}”{closest(exercise, exercises)}"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import nbformat
 
 from autograder.course import CourseError, chapters
+from autograder.term.roster import unknown
 from autograder.term.tables import Table, closest
 from autograder.whole_files import write_whole
 
@@ -30,14 +31,23 @@ class Groups:
 
     Args:
         of_learner: (chapter, learner) -> group; the chapter is "" where it holds for all.
+        lines: (chapter, learner) -> line of the table.
     """
 
     of_learner: dict = field(default_factory=dict)
+    lines: dict = field(default_factory=dict)
 
-    @property
-    def learners(self):
-        """The names of all who are in a group."""
-        return {learner for _, learner in self.of_learner}
+    def require(self, folder, known):
+        """Raise a CourseError if somebody is in a group whom nobody knows.
+
+        Args:
+            folder: the class's.
+            known: called, gives the names that are known.
+        """
+        with Table(folder / FILE, ()) as table:
+            for (_, learner), line in self.lines.items():
+                if learner not in known():
+                    table.fault(line, unknown(learner, known()))
 
     def of(self, stem):
         """Return the members of each group in a chapter, in the order of the table."""
@@ -202,7 +212,7 @@ def read_groups(folder):
     if not path.exists():
         return found
     with Table(path, ("group", "learner"), optional=("chapter",)) as table:
-        lines = {}
+        lines = found.lines
         for line, row in table.rows():
             stem, group, learner = row.get("chapter", ""), row["group"], row["learner"]
             if stem and stem not in chapters():

@@ -85,6 +85,8 @@ def _read(path, changed, stems, exercises):
                 table.fault(line, f"line {first[name]} asks something else under {name}")
             elif not row["criterion"]:
                 table.fault(line, f"“criterion” is empty: what should an answer to {name} say?")
+            elif row["criterion"] in dict(question.rubric):
+                table.fault(line, f"an answer to {name} should say that already, above")
             elif not points:
                 table.fault(line, "0 points: a criterion that counts nothing is none")
             else:

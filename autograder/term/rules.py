@@ -12,6 +12,7 @@ from autograder.term.late import Late
 from autograder.term.marks import take_marks
 from autograder.term.points import Points
 from autograder.term.questions import read_questions
+from autograder.term.roster import read_roster
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Rules:
             CourseError: if a table is not clear.
         """
         read_questions(chapters())
-        known = cache(lambda: learners() | groups.learners)
+        known = cache(lambda: learners() | read_roster(folder).keys())
+        groups.require(folder, known)
         late = Late.of(folder, known)
         return cls(points, groups, read_disputes(folder, known, points.exercises), late)
 

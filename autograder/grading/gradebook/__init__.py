@@ -6,6 +6,7 @@ of a few rows, so that the last of 30,000 takes no longer than the first. Whatev
 into the gradebook, such as a manual score, stays.
 """
 
+import contextlib
 import copy
 import importlib.util
 import sys
@@ -96,13 +97,9 @@ class Scores(ByHand):
         """The gradebook, opened when it is first needed: by then the first submissions are being
         graded.
         """
-        open_quietly()
-        try:
+        with opening():
             register_release(self.stem, self.db_url)
             return Gradebook(self.db_url)
-        except (OperationalError, ArgumentError, NoSuchModuleError, ImportError) as error:
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            raise CourseError(f"the gradebook could not be opened: {reason}") from None
 
     @property
     def session(self):
@@ -301,6 +298,33 @@ def register_release(stem, db_url, due=None):
             " exercises; `python -m autograder update` says what changes for whom, and brings it up"
             " to date"
         ) from None
+
+
+@contextlib.contextmanager
+def opening():
+    """Say why a gradebook that is opened in the block could not be.
+
+    Raises:
+        CourseError: instead of what the database raises.
+    """
+    open_quietly()
+    try:
+        yield
+    except (OperationalError, ArgumentError, NoSuchModuleError, ImportError) as error:
+        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise CourseError(f"the gradebook could not be opened: {reason}") from None
+
+
+def opened(db_url):
+    """Return a gradebook as it is, whatever release it holds."""
+    with opening():
+        return Gradebook(db_url)
+
+
+def students_in(db_url):
+    """Return the names of all learners that a gradebook knows."""
+    with opened(db_url) as gradebook:
+        return set(gradebook.db.execute(select(Student.id)).scalars())
 
 
 def open_quietly():

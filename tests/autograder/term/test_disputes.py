@@ -68,6 +68,7 @@ def graded(tmp_path_factory):
     hand_in(folder, "bob", STEM, solved_notebook(STEM, {"one_hot": None}))
     hand_in(folder, "dot", STEM, solved_notebook(STEM, {"one_hot": None}))
     (folder / "groups.csv").write_text("group,learner\nA,dot\nA,eve\n")
+    (folder / "roster.csv").write_text("learner\neve\n")
     places = Places(folder, f"sqlite:///{folder / 'gradebook.db'}")
     run.grade_class(folder / "submitted", STEM, places, workers=2)
     return folder, places

@@ -7,8 +7,10 @@ import shutil
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.__main__ import main
 from autograder.course import CourseError
 from autograder.grading import run
+from autograder.grading.gradebook import opened
 from autograder.grading.places import Places
 from autograder.grading.regrade import regrade_class
 from autograder.term.groups import read_groups
@@ -61,6 +63,9 @@ def graded(tmp_path_factory):
     hand_in(folder, "eve", STEM, solved_notebook(STEM))
     (folder / "groups.csv").write_text(f"{HEAD}A,bob\nA,ada\nA,cy\nB,gil\nB,hal\n")
     places = Places(folder, f"sqlite:///{folder / 'gradebook.db'}")
+    with opened(places.gradebook) as gradebook:  # as `nbgrader db student add` does
+        for learner in ("bob", "cy", "gil", "hal", "ivy"):
+            gradebook.add_student(learner)
     run.grade_class(folder / "submitted", STEM, places, workers=2)
     return folder, places
 
@@ -73,6 +78,22 @@ def again(graded, remark=lambda text: None):
 def rows(graded):
     with open(graded[0] / "reports" / STEM / "scores.csv", encoding="utf-8-sig") as file:
         return {row["learner"]: row for row in csv.DictReader(file)}
+
+
+def test_whom_nobody_knows_is_named_and_nothing_is_graded(graded):
+    """A misspelt name would get the mark, and its owner none."""
+    folder, places = graded
+    text = (folder / "groups.csv").read_text()
+    before = places.graded("cy", STEM).read_bytes()
+    try:
+        (folder / "groups.csv").write_text(text.replace("A,cy", "A,cyy"))
+        told = "groups.csv is not clear.*\n  line 4: nobody called “cyy” has handed in.*mean cy"
+        with pytest.raises(CourseError, match=told):
+            again(graded)
+        assert not places.graded("cyy", STEM).exists()
+        assert places.graded("cy", STEM).read_bytes() == before
+    finally:
+        (folder / "groups.csv").write_text(text)
 
 
 def test_all_members_have_the_mark_of_the_one_notebook(graded):
@@ -93,6 +114,17 @@ def test_the_group_is_not_like_itself_but_like_others(graded):
     report = (graded[0] / "reports" / STEM / "report.html").read_text()
     assert flags["bob"] == flags["cy"] <= flags["ada"]
     assert "bob and" not in report and "cy and" not in report
+
+
+def test_a_group_is_explained_to_all_its_members(graded, capsys):
+    folder, places = graded
+    into = ["--into", str(folder), "--gradebook", places.gradebook]
+    assert main(["explain", "A", *into]) == 0
+    whole = capsys.readouterr().out
+    assert main(["explain", "bob", *into]) == 0
+    assert whole == f"ada and bob and cy, of the group “A”:\n{capsys.readouterr().out}"
+    assert main(["explain", "B", *into]) == 2  # which has handed in nothing
+    assert "nothing of “B” has been graded" in capsys.readouterr().err
 
 
 def test_run_again_nothing_changes(graded):

@@ -67,6 +67,7 @@ def graded(tmp_path_factory):
     hand_in(folder, "bob", STEM, answered(your_words="  \n"))
     hand_in(folder, "dot", STEM, answered(why_one_hot="Because.", your_words="cat, dog"))
     (folder / "groups.csv").write_text("group,learner\nA,dot\nA,eve\n")
+    (folder / "roster.csv").write_text("learner\neve\n")
     broken = hand_in(folder, "fay", STEM, answered())
     broken.write_text(broken.read_text()[:500])
     places = Places(folder, f"sqlite:///{folder / 'gradebook.db'}")
@@ -127,6 +128,7 @@ def total(folder, learner):
         (f"{STEM},why,,because,1", "“asks” is empty"),
         (f"{STEM},why,Why?,,1", "“criterion” is empty"),
         (f"{STEM},why,Why?,because,0", "0 points"),
+        (f"{STEM},known,,because,2", "an answer to known should say that already"),
         (f"{STEM},why,Why?,because,two", "“two” is no number of points"),
         (f"{STEM},known,When?,because,1", "line 2 asks something else under known"),
         ("ch04_attention,known,,because,1", f"line 2 asks known in {STEM}"),
@@ -233,7 +235,7 @@ def test_a_table_of_questions_that_is_not_clear_changes_nothing(graded, monkeypa
     files = places.graded("ada", STEM), places.feedback("ada", STEM)
     before = [path.read_bytes() for path in files]
     try:
-        with pytest.raises(CourseError, match="unclear.csv is not clear, so nothing was changed"):
+        with pytest.raises(CourseError, match="is not clear, so nothing was changed"):
             again(graded)
         assert [path.read_bytes() for path in files] == before
     finally:
@@ -294,6 +296,11 @@ def test_a_question_that_comes_in_the_middle_of_a_term(graded, monkeypatch, caps
         use(patch, folder, f"{TABLE}{STEM},and_now,And now?,anything,2\n")
         with pytest.raises(CourseError, match="python -m autograder update"):
             again(graded)
+        capsys.readouterr()
+        assert main(["explain", "dot", "--into", str(folder)]) == 0
+        said = capsys.readouterr().out
+        assert f"{STEM}: {before:g} of {full:g}\n" in said
+        assert "new in the release since: and_now (2 points); `python -m autograder update`" in said
         assert (
             main(["update", "--keep", "--into", str(folder), "--gradebook", places.gradebook]) == 0
         )
