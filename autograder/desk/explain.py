@@ -4,6 +4,7 @@ import difflib
 
 from autograder.authoring.released import WRITTEN
 from autograder.course import CourseError, chapters, require_chapter
+from autograder.desk.update import new_and_gone
 from autograder.grading.command import places_from
 from autograder.reporting.record import (
     group_in,
@@ -14,39 +15,68 @@ from autograder.reporting.record import (
 )
 from autograder.reporting.results import untouched_in
 from autograder.shared.wire import printable
+from autograder.term.groups import Groups, read_groups
+from autograder.term.roster import read_roster
 
 
 def explain(options):
-    """Print of each graded chapter what a learner has earned, and why not more.
+    """Print of each graded chapter what a learner, or a group, has earned, and why not more.
 
     Raises:
         CourseError: if nothing of theirs has been graded.
     """
-    places = places_from(options)
+    places, name = places_from(options), options.learner
     stems = [require_chapter(options.chapter)] if options.chapter else chapters()
-    folder = places.folder / "autograded"
-    graded = {
-        stem: notebook
-        for stem in stems
-        if places.graded(options.learner, stem).exists()
-        for learner, notebook in read_graded(stem, folder)
-        if learner == options.learner
-    }
-    if not graded:
-        known = [each.name for each in folder.iterdir()] if folder.is_dir() else []
-        alike = {each.lower(): each for each in known}
-        close = difflib.get_close_matches(options.learner.lower(), alike, n=1)
-        raise CourseError(
-            printable(
-                f"nothing of “{options.learner}” has been graded in {places.folder}"
-                + (f"; did you mean {alike[close[0]]}?" if close else "")
-            )
-        )
-    for stem, notebook in graded.items():
-        record = notebook["metadata"]["autograder"]
-        manual = by_hand(options.learner, stem, places)
-        lines = lines_of(stem, record, manual, untouched_in(stem, notebook))
-        print(*map(printable, lines), sep="\n")
+    is_learner = any(places.graded(name, stem).exists() for stem in stems)
+    groups = Groups() if is_learner else read_groups(places.folder)
+    listed, found = name in read_roster(places.folder), False
+    for stem in stems:
+        members = groups.of(stem).get(name, [name])
+        told = explanations(stem, members, places)
+        for lines, who in told.items():
+            if members != [name]:
+                print(printable(f"{' and '.join(who)}, of the group “{name}”:"))
+            print(*map(printable, lines), sep="\n")
+        absent = listed and not told and any(places.folder.glob(f"autograded/*/{stem}/*"))
+        if absent:
+            print(f"{stem}: nothing handed in")
+        found = found or bool(told) or absent
+    if not found:
+        raise CourseError(printable(nothing_of(name, places)))
+
+
+def explanations(stem, members, places):
+    """Return for whom in a group what is to be said of a chapter: the learners by tuple of
+    lines.
+    """
+    told = {}
+    if any(places.graded(each, stem).exists() for each in members):
+        for learner, notebook in read_graded(stem, places.folder / "autograded"):
+            if learner in members:
+                record, manual = notebook["metadata"]["autograder"], by_hand(learner, stem, places)
+                lines = lines_of(stem, record, manual, untouched_in(stem, notebook))
+                told.setdefault((*lines, *since_then(stem, record)), []).append(learner)
+    return told
+
+
+def since_then(stem, record):
+    """Return lines about what the release asks and a record does not know, or the other way
+    round.
+    """
+    new, gone = new_and_gone(stem, [record])
+    told = [f"new in the release since: {', '.join(new)}"] * bool(new)
+    told += [f"no longer in the release: {', '.join(gone)}"] * bool(gone)
+    return [f"{'':17}{each}; `python -m autograder update` says what changes" for each in told]
+
+
+def nothing_of(name, places):
+    """Say that nothing of somebody has been graded, and who may be meant."""
+    known = [each.name for each in places.folder.glob("autograded/*")]
+    alike = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(name.lower(), alike, n=1)
+    return f"nothing of “{name}” has been graded in {places.folder}" + (
+        f"; did you mean {alike[close[0]]}?" if close else ""
+    )
 
 
 def lines_of(stem, record, manual, untouched):
@@ -133,11 +163,11 @@ def by_hand(learner, stem, places):
     """Return the scores that a person wrote into the gradebook, by exercise."""
     from nbgrader.api import MissingEntry
 
-    from autograder.grading.gradebook import Scores
+    from autograder.grading.gradebook import opened
 
-    with Scores(stem, places.gradebook) as scores:
+    with opened(places.gradebook) as gradebook:
         try:
-            sheet = scores.gradebook.find_submission_notebook(stem, stem, learner)
+            sheet = gradebook.find_submission_notebook(stem, stem, learner)
         except MissingEntry:
             return {}
         found = {}

@@ -4,18 +4,26 @@ for whom, and with `--keep` the change itself. What was written into the gradebo
 
 import contextlib
 import copy
+from functools import partial
 
 from nbgrader.api import Gradebook
 
 from autograder.authoring.released import about, exercises_by_name, released, written_in
 from autograder.course import CourseError, require_chapter
 from autograder.grading.command import graded_chapters, places_from, summary_of_regrading
-from autograder.grading.gradebook import Scores, open_quietly, register_release
+from autograder.grading.gradebook import (
+    Scores,
+    open_quietly,
+    register_release,
+    students_in,
+)
 from autograder.grading.places import only_writer
 from autograder.grading.regrade import regrade_class
 from autograder.reporting.record import outcomes_of, read_graded
 from autograder.shared.wire import printable
+from autograder.term.groups import read_groups
 from autograder.term.points import read_points, weighed_anew
+from autograder.term.rules import Rules
 
 
 def update(options):
@@ -30,6 +38,8 @@ def update(options):
         [require_chapter(options.chapter)] if options.chapter else graded_chapters(places.folder)
     )
     points = read_points(places.folder, exercises_by_name)
+    groups, learners = read_groups(places.folder), partial(students_in, places.gradebook)
+    Rules.of(places.folder, points, groups, learners)  # before anything changes
     all_graded = True
     for stem in stems:
         lines = [*other_exercises(stem, places), *other_points(stem, places, points)]
@@ -51,23 +61,33 @@ def other_exercises(stem, places):
     """Return sentences about the exercises and questions in words that this release has and the
     records have not, and the other way round.
     """
-    now = {
-        name: points for name, (chapter, points) in exercises_by_name().items() if chapter == stem
-    }
-    now |= {name: about(cell)["points"] for name, cell in written_in(released(stem)).items()}
-    seen = {}
-    for _, notebook in read_graded(stem, places.folder / "autograded"):
-        record = notebook["metadata"]["autograder"]
-        seen |= dict.fromkeys(cell["exercise"] for cell in record["cells"])
-        seen |= dict.fromkeys(record.get("written", {}))
-    new = [f"{name} ({points:g} points)" for name, points in now.items() if name not in seen]
-    gone = [name for name in seen if name not in now]
+    records = [
+        notebook["metadata"]["autograder"]
+        for _, notebook in read_graded(stem, places.folder / "autograded")
+    ]
+    new, gone = new_and_gone(stem, records)
     lines = [f"{stem}: new in this release, and answered by nobody yet: {', '.join(new)}."] * bool(
         new
     )
     if gone:
         lines.append(f"{stem}: no longer in this release: {', '.join(gone)}. Their points go.")
     return [printable(line) for line in lines]
+
+
+def new_and_gone(stem, records):
+    """Return what this release asks that some records do not know, with its points, and the names
+    of what they know and it does not ask.
+    """
+    now = {
+        name: points for name, (chapter, points) in exercises_by_name().items() if chapter == stem
+    }
+    now |= {name: about(cell)["points"] for name, cell in written_in(released(stem)).items()}
+    seen = {}
+    for record in records:
+        seen |= dict.fromkeys(cell["exercise"] for cell in record["cells"])
+        seen |= dict.fromkeys(record.get("written", {}))
+    new = [f"{name} ({points:g} points)" for name, points in now.items() if name not in seen]
+    return new, [name for name in seen if name not in now]
 
 
 def other_points(stem, places, points):
