@@ -11,18 +11,19 @@ from sqlalchemy import text
 
 from autograder.course import CourseError
 from autograder.desk.overview import write_overview
+from autograder.desk.push import Sent
 from autograder.grading.command import graded_chapters, places_from
-from autograder.grading.gradebook import open_quietly
+from autograder.grading.gradebook import students_in
 from autograder.grading.places import only_writer
 from autograder.grading.run import hand_back
 from autograder.shared.wire import printable
-from autograder.term import deadlines, disputes, groups
+from autograder.term import deadlines, disputes, groups, roster
 from autograder.term.groups import read, read_groups
 from autograder.term.tables import SEPARATORS
 from autograder.whole_files import write_whole
 
 FOLDERS = ("submitted", "autograded", "feedback", "disputes")
-TABLES = (deadlines.FILE, groups.FILE, disputes.FILE)
+TABLES = (deadlines.FILE, groups.FILE, disputes.FILE, roster.FILE)
 
 
 def forget(options):
@@ -40,12 +41,15 @@ def forget(options):
         for name in TABLES
         if (path := places.folder / name).exists() and (count := len(with_learner(path, learner)))
     }
-    known = is_student(places.gradebook, learner)
-    if not (folders or rows or known):
+    known = learner in students_in(places.gradebook)
+    pushed = [Sent(path) for path in sorted(places.folder.glob("pushed/*.json"))]
+    pushed = [sent for sent in pushed if learner in sent.marks]
+    if not (folders or rows or known or pushed):
         raise CourseError(printable(f"there is nothing about “{learner}” in {places.folder}"))
     found = [str(each) for each in folders]
     found += [f"{count} rows of {name}" for name, count in rows.items()]
     found += ["their submissions and scores in the gradebook"] * known
+    found += [f"the mark that was sent, in {sent.path}" for sent in pushed]
     sheets = sorted(str(each) for each in places.folder.glob("defence/*"))
     found += [
         f"the whole class's sheets and keys in {each}; `defence` makes the others' again, with the"
@@ -61,6 +65,8 @@ def forget(options):
     if options.sure:
         with only_writer(places.folder):
             take_away(places, learner, folders, rows)
+            for sent in pushed:
+                sent.forget(learner)
     print(*map(printable, [*(f"{done}: {each}" for each in found), *others]), sep="\n")
     if not options.sure:
         print("Nothing was taken away; --sure does it, and nothing brings it back.")
@@ -167,14 +173,3 @@ def rows_of(path):
             names = [cell.lower() for cell in cells]
         else:
             yield lines, dict(zip(names, cells, strict=False))  # a cell may have several lines
-
-
-def is_student(db_url, learner):
-    """Return whether a gradebook knows a learner."""
-    open_quietly()
-    with Gradebook(db_url) as gradebook:
-        try:
-            gradebook.find_student(learner)
-        except MissingEntry:
-            return False
-    return True

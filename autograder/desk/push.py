@@ -70,15 +70,16 @@ class Sent:
     """Which marks a platform has taken: a file, written after each of them.
 
     Args:
-        url: of the platform; marks that another one took do not count.
+        url: of the platform; marks that another one took do not count. None for the one in the
+            file.
     """
 
-    def __init__(self, path, url):
+    def __init__(self, path, url=None):
         self.path, self.url, self.marks = path, url, {}
         try:
             told = json.loads(path.read_text(encoding="utf-8"))
-            if told["url"] == url:
-                self.marks = dict(told["marks"])
+            if url in (None, told["url"]):
+                self.url, self.marks = told["url"], dict(told["marks"])
         except FileNotFoundError:
             pass
         except (ValueError, KeyError, TypeError):
@@ -89,6 +90,15 @@ class Sent:
     def note(self, learner, mark):
         """Keep that a mark was taken."""
         self.marks[learner] = mark
+        self.keep()
+
+    def forget(self, learner):
+        """Keep nothing of a learner's mark."""
+        del self.marks[learner]
+        self.keep()
+
+    def keep(self):
+        """Write the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, json.dumps({"url": self.url, "marks": self.marks}))
 

@@ -60,6 +60,13 @@ def test_a_gradebook_of_an_earlier_release_is_brought_up_to_date(graded, monkeyp
     wanted = pytest.raises(CourseError, match="python -m autograder update")
     with Scores(STEM, url) as scores, wanted:
         scores.times()
+    table = graded.folder / "groups.csv"
+    table.write_text("group,learner\nA,ada\nA,nobody\n")
+    assert main(["update", "--keep", *into(Places(graded.folder, url))]) == 2
+    with Gradebook(url) as gradebook:  # a table that is not clear changes nothing
+        sheet = gradebook.find_submission_notebook(STEM, STEM, "bob")
+        assert "check_one_hot" not in {each.name for each in sheet.grades}
+    table.unlink()
     assert main(["update", "--keep", *into(Places(graded.folder, url))]) == 0
     with Gradebook(url) as gradebook:
         sheet = gradebook.find_submission_notebook(STEM, STEM, "bob")
@@ -95,9 +102,15 @@ def test_a_learner_is_forgotten_when_one_is_sure(graded, capsys):
     (folder / "disputes.csv").write_text(
         'learner,exercise,why\nbob,embed,"two\nlines"\nada,embed,because\n'
     )
+    (folder / "pushed").mkdir()
+    (folder / "pushed" / "canvas-567.json").write_text(
+        '{"url": "https://school.example", "marks": {"ada": 8, "bob": 7}}'
+    )
     run.grade_class(folder / "submitted", STEM, graded, workers=1)
     main(["forget", "bob", *into(graded)])
-    assert "There is: 1 rows of deadlines.csv" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "There is: 1 rows of deadlines.csv" in told
+    assert "There is: the mark that was sent, in " in told and "canvas-567.json" in told
     assert score_of(graded, "bob") > 0
     main(["forget", "bob", "--sure", *into(graded)])
     left = [
@@ -130,6 +143,7 @@ def test_who_is_left_of_a_group_of_two_works_alone(graded, capsys, gone):
     """Ada handed in for both; the other keeps the mark, whoever of them is forgotten."""
     folder = graded.folder
     (folder / "groups.csv").write_text("group,learner\nA,ada\nB,cyd\nA,bob\nB,dan\n")
+    (folder / "roster.csv").write_text("learner,name\nada,Ada\nbob,Bob\ncyd,Cyd\ndan,Dan\n")
     hand_in(folder, "cyd", STEM, solved_notebook(STEM))
     for path in folder.glob("*/bob/*/*.ipynb"):
         path.unlink()
@@ -142,6 +156,7 @@ def test_who_is_left_of_a_group_of_two_works_alone(graded, capsys, gone):
     main(["forget", gone, "--sure", *into(graded)])
     assert f"“{left}” is a group of one then" in capsys.readouterr().out
     assert (folder / "groups.csv").read_text() == "group,learner\nB,cyd\nB,dan\n"
+    assert f"{gone}," not in (folder / "roster.csv").read_text()
     assert mark == score_of(graded, left) == 8
     page = (folder / "feedback" / left / STEM / f"{STEM}.html").read_text(encoding="utf-8")
     assert gone not in page
