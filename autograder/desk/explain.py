@@ -123,7 +123,7 @@ def lines_of(stem, record, manual, untouched):
     if group:
         lines.append(f"{'':17}for the group “{group[0]}”, handed in by {group[1]}")
     lines.append(
-        f"{'':17}graded {record.get('graded', '')[:16].replace('T', ' ')}, seed"
+        f"{'':17}graded {record.get('graded', '')[:16].replace('T', ' ')} UTC, seed"
         f" {record.get('seed', '')[:8]}, file {record.get('notebook', '')[:8]}"
     )
     return [f"{stem}: {round(total, 2):g} of {most:g}", *lines]

@@ -162,8 +162,8 @@ def handed_in_before(path):
     cells = list(code_cells(content, most=None, room=math.inf))
     typed = {f"{WRITTEN}{name}": each["answer"] for name, each in record.get("written", {}).items()}
     cells = [(name, typed.get(name, source)) for name, source in cells]
-    notes, known_as = tuple(record["notes"]), record.get("known_as", "")
-    submission = Submission(record["notebook"], cells, record["problem"], notes, known_as)
+    told = tuple(record["notes"]), record.get("known_as", ""), record.get("file_time", "")
+    submission = Submission(record["notebook"], cells, record["problem"], *told)
     return record, submission, bytes.fromhex(record["seed"])
 
 

@@ -306,7 +306,12 @@ def is_older(handed_in, submission, path, times):
         times: called, gives when each learner handed in what has been graded.
     """
     record = record_in(path)
-    if handed_in.timestamp is None or record.get("notebook") in (None, submission.sha256):
+    if record.get("notebook") in (None, submission.sha256):
+        return False
+    before, now = record.get("file_time", ""), submission.file_time
+    if before and before[:4] == now[:4]:  # by one clock, of which a deadline may believe neither
+        return now < before
+    if handed_in.timestamp is None:
         return False
     graded = times().get(handed_in.learner)
     return graded is not None and handed_in.timestamp < graded

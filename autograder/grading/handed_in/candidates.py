@@ -291,14 +291,18 @@ def reader_of(candidate, stem, notes):
     """
     platform, match = by_platform(candidate.path)
     late = ("handed in late, says Canvas",) if platform == "canvas" and match["late"] else ()
-    known_as = f"{platform} {match['id']}" if platform else ""
+    changed = candidate.changed
+    told = {
+        "known_as": f"{platform} {match['id']}" if platform else "",
+        "file_time": f"{candidate.clock} {changed.isoformat(' ', 'seconds')}" if changed else "",
+    }
 
     def read():
         try:
             submission = submission_of(candidate.path.name, candidate.read_bytes(), stem)
         except (OSError, ValueError) as error:
             submission = Submission.unreadable(str(error))
-        return replace(submission, notes=(*submission.notes, *notes, *late), known_as=known_as)
+        return replace(submission, notes=(*submission.notes, *notes, *late), **told)
 
     return read
 

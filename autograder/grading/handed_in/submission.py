@@ -67,6 +67,8 @@ class Submission:
         notes: remarks for the instructor.
         known_as: the learning platform and its own number for the learner, "canvas 101" or "moodle
             101", where their file's name has it.
+        file_time: "zip 2026-03-01 12:00:00" or "file ...": when the file was last changed, by that
+            clock; "" in nbgrader's folders, which have a timestamp of their own.
     """
 
     sha256: str
@@ -74,6 +76,7 @@ class Submission:
     problem: str | None = None
     notes: tuple[str, ...] = ()
     known_as: str = ""
+    file_time: str = ""
 
     @classmethod
     def unreadable(cls, reason, notes=()):
@@ -281,12 +284,8 @@ def rebuild(stem, submission):
         for cell in filter(is_solution, notebook.cells):
             cell.source = solutions.get(cell.metadata.nbgrader.grade_id, MISSING)
         notebook.cells = with_added_cells(notebook.cells, added)
-    record = {
-        "notebook": submission.sha256,
-        "problem": submission.problem,
-        "notes": list(submission.notes),
-        "known_as": submission.known_as,
-    }
+    kept = ("problem", "notes", "known_as", "file_time")
+    record = {"notebook": submission.sha256} | {each: getattr(submission, each) for each in kept}
     notebook.metadata["autograder"] = nbformat.from_dict(record)
     return notebook
 

@@ -4,6 +4,7 @@ that change while nothing is handed in.
 
 import csv
 import os
+import shutil
 import zipfile
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from autograder.desk.explain import explain, lines_of, why_not_more
 from autograder.grading import command, run
 from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places
+from autograder.grading.regrade import regrade_class
 from autograder.reporting.record import Outcome
 from tests.conftest import hand_in, solved_notebook
 
@@ -64,6 +66,22 @@ def test_what_was_handed_in_later_stays_when_an_earlier_zip_is_graded_again(week
     assert rows(week.folder)["ada"] == 6
     said = command.summary_of(STEM, week.tallies[2])
     assert "Not graded, because what was handed in later has been: ada." in said
+
+
+def test_a_later_file_stays_where_deadlines_believe_no_files_time(tmp_path):
+    """Two times by one clock say which is earlier, though not whether anybody was late."""
+    (tmp_path / "deadlines.csv").write_text(f"chapter,due\n{STEM},2026-11-30 23:59 UTC\n")
+    places = Places(tmp_path, f"sqlite:///{tmp_path / 'gradebook.db'}")
+    first = zipped(tmp_path, "first", 2025, ada=solved_notebook(STEM))
+    second = zipped(tmp_path, "second", 2026, ada=solved_notebook(STEM, {"one_hot": None}))
+    run.grade_class(first, None, places, workers=1)
+    run.grade_class(second, None, places, workers=1)
+    regrade_class(STEM, places, workers=1, keep=True)  # which forgets no file's time
+    assert run.grade_class(first, None, places, workers=1)[STEM].older == ["ada"]
+    assert rows(tmp_path)["ada"] == 6
+    shutil.rmtree(tmp_path / "autograded" / "ada")  # as the summary says: the earlier one, please
+    run.grade_class(first, None, places, workers=1)
+    assert rows(tmp_path)["ada"] == 8
 
 
 def test_a_name_that_the_class_did_not_have_is_told(week):
