@@ -109,7 +109,7 @@ class Late:
     """When something was due and handed in, and what that costs.
 
     Args:
-        due, handed_in: as people read them, in UTC; "" where nobody knows when.
+        due, handed_in: as people read them, in the deadline's zone; "" where nobody knows when.
         by: how late it was, as people say it; "" where it was in time.
         kept: the share of the points that is kept.
         penalty: the points that are taken off.
@@ -128,9 +128,10 @@ def late_in(record):
     if not told:
         return None
     earned = sum(outcome.score for outcome in outcomes_of(record).values())
+    zone = told.get("zone", "UTC")  # which older records are in
     return Late(
-        due=moment(told["due"]),
-        handed_in=moment(told["handed_in"]) if told["handed_in"] else "",
+        due=moment(told["due"], zone),
+        handed_in=moment(told["handed_in"], zone) if told["handed_in"] else "",
         by=duration(told["late"]),
         kept=told["kept"],
         penalty=round(earned * (1 - told["kept"]), 2),
@@ -143,9 +144,9 @@ def group_in(record):
     return (told["name"], told["handed_in_by"]) if told else None
 
 
-def moment(text):
-    """Return an ISO time as people read it, to the minute."""
-    return f"{text[:16].replace('T', ' ')} UTC"
+def moment(text, zone):
+    """Return an ISO time of a zone as people read it, to the minute."""
+    return f"{text[:16].replace('T', ' ')} {zone}"
 
 
 def duration(seconds):

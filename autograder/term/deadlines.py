@@ -58,21 +58,24 @@ class Deadlines:
     """When each chapter is due.
 
     Args:
-        of_all: chapter -> time, in UTC.
-        of_learner: (chapter, learner) -> time, in UTC.
+        of_all: chapter -> time, in the zone in which it was written.
+        of_learner: (chapter, learner) -> time, likewise.
     """
 
     of_all: dict = field(default_factory=dict)
     of_learner: dict = field(default_factory=dict)
 
     def due(self, stem, learner):
-        """Return when a chapter is due for a learner, in UTC, or None."""
+        """Return when a chapter is due for a learner, in the zone in which that was written, or
+        None.
+        """
         return self.of_learner.get((stem, learner), self.of_all.get(stem))
 
     def first(self, stem):
         """Return the first time at which a chapter is due for anybody, in UTC, or None."""
         times = [when for (each, _), when in self.of_learner.items() if each == stem]
-        return min([*times, *([self.of_all[stem]] if stem in self.of_all else [])], default=None)
+        times += [self.of_all[stem]] if stem in self.of_all else []
+        return min((when.astimezone(UTC) for when in times), default=None)
 
 
 def read_deadlines(folder, learners):
@@ -116,7 +119,7 @@ def read_deadlines(folder, learners):
 
 
 def time_in(text):
-    """Return the moment that a text names, in UTC.
+    """Return the moment that a text names, in the zone that it names.
 
     Raises:
         ValueError: with a sentence, if it names none, two, or no zone.
@@ -132,17 +135,17 @@ def time_in(text):
         raise ValueError(f"there is no {match['date']} {match['time']}") from None
     if not match["zone"]:
         raise ValueError(f"“{text}” does not say in which time zone; {EXAMPLE}")
-    return in_utc(local, match["zone"])
+    return in_zone(local, match["zone"])
 
 
-def in_utc(local, zone):
-    """Return a local time of a zone in UTC.
+def in_zone(local, zone):
+    """Return a local time with its zone.
 
     Raises:
         ValueError: with a sentence, if there is no such zone, or no such time in it, or two.
     """
     if OFFSET.fullmatch(zone):
-        return datetime.fromisoformat(f"{local.isoformat()}{zone}").astimezone(UTC)
+        return datetime.fromisoformat(f"{local.isoformat()}{zone}")
     try:
         there = ZoneInfo("UTC" if zone == "Z" else zone)
     except (KeyError, ValueError, OSError):
@@ -153,29 +156,30 @@ def in_utc(local, zone):
         raise ValueError(f"on that day {zone} has no {local:%H:%M}: clocks are put forward")
     if early != late:
         raise ValueError(f"on that day {zone} has {local:%H:%M} twice: add an offset instead")
-    return early
+    return local.replace(tzinfo=there)
 
 
 def lateness(due, when, rule):
     """Return what a record says of the time at which something was handed in.
 
     Args:
-        due: in UTC, or None where there is no deadline.
+        due: None where there is no deadline; else in the zone in which the record tells times.
         when: when it was handed in, in UTC, or None where nobody knows.
         rule: LateRule.
 
     Returns:
-        None without a deadline; else a dict with `due`, `handed_in` (ISO times, or None), `late`
-        (seconds, 0 where in time) and `kept` (the share of the points).
+        None without a deadline; else a dict with `due`, `handed_in` (ISO times, or None), `zone`
+        (its name), `late` (seconds, 0 where in time) and `kept` (the share of the points).
     """
     if due is None:
         return None
+    told = {"due": due.isoformat(), "zone": str(due.tzinfo)}
     if when is None:
-        return {"due": due.isoformat(), "handed_in": None, "late": 0, "kept": 1.0}
+        return {**told, "handed_in": None, "late": 0, "kept": 1.0}
     late = max(when - due, timedelta(0))
     return {
-        "due": due.isoformat(),
-        "handed_in": when.isoformat(timespec="seconds"),
+        **told,
+        "handed_in": when.astimezone(due.tzinfo).isoformat(timespec="seconds"),
         "late": math.ceil(late.total_seconds()),
         "kept": rule.kept(late),
     }

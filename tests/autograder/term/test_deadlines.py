@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from autograder.course import CourseError
+from autograder.reporting.record import late_in
 from autograder.term.deadlines import (
     Deadlines,
     LateRule,
@@ -68,6 +69,32 @@ def test_a_row_for_all_and_one_for_a_learner(tmp_path, text):
 )
 def test_a_time_is_that_of_its_zone(text, moment):
     assert time_in(text) == utc(*moment)
+
+
+@pytest.mark.parametrize(
+    ("text", "due", "handed_in"),
+    [
+        # summer time has ended in between
+        (
+            "2026-10-24 23:59 Europe/Rome",
+            "2026-10-24 23:59 Europe/Rome",
+            "2026-10-25 12:00 Europe/Rome",
+        ),
+        ("2026-10-24 23:59+05:30", "2026-10-24 23:59 UTC+05:30", "2026-10-25 16:30 UTC+05:30"),
+        ("2026-10-24 23:59Z", "2026-10-24 23:59 UTC", "2026-10-25 11:00 UTC"),
+    ],
+)
+def test_times_are_told_in_the_zone_of_their_deadline(text, due, handed_in):
+    told = lateness(time_in(text), utc(2026, 10, 25, 11), RULE)
+    late = late_in({"late": told, "cells": []})
+    assert (late.due, late.handed_in) == (due, handed_in)
+    assert told["late"] == (utc(2026, 10, 25, 11) - time_in(text)).total_seconds()
+
+
+def test_the_first_of_several_deadlines_is_told_in_utc():
+    rows = {STEM: time_in("2026-11-30 23:59 Europe/Rome")}
+    ada = {(STEM, "ada"): time_in("2026-11-30 23:30 UTC")}
+    assert Deadlines(rows, ada).first(STEM).isoformat() == "2026-11-30T22:59:00+00:00"
 
 
 @pytest.mark.parametrize(

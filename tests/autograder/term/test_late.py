@@ -104,7 +104,9 @@ def test_a_deadline_costs_what_the_rule_says_and_no_code_runs_for_it(graded, aga
     assert kept == {"ada": 1.0, "bob": 0.8, "cy": 1.0, "dot": 1.0}
     assert totals == pytest.approx({"ada": full, "bob": 0.8 * full, "cy": full, "dot": full})
     assert penalties == pytest.approx({"ada": 0, "bob": 0.2 * full, "cy": 0, "dot": 0})
-    assert "Handed in 1 day 11 hours late" in page(graded, "bob")
+    handed_in = "Handed in 1 day 11 hours late, on 2026-12-02 11:00 Europe/Rome"
+    assert handed_in in page(graded, "bob")
+    assert "it was due on 2026-11-30 23:59 Europe/Rome" in page(graded, "bob")
     assert "80 % of what you earned stays" in page(graded, "bob")
     assert "late" not in page(graded, "cy").split("<header>")[1].split("</header>")[0]
     report = (graded[0] / "reports" / STEM / "report.html").read_text()
