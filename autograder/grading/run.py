@@ -318,9 +318,7 @@ def is_older(handed_in, submission, path, times):
 
 
 def is_entered(learner, stem, places, scores):
-    """Return whether a graded notebook's score is in the gradebook, and the learner's page
-    written.
-    """
+    """Return whether a notebook's score is in the gradebook, and its learner's page written."""
     page = places.feedback(learner, stem)
     return learner in scores.stored and page.exists() and page.stat().st_size > 0
 
