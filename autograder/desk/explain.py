@@ -1,7 +1,5 @@
 """`python -m autograder explain LEARNER`: where each of a learner's points comes from."""
 
-import difflib
-
 from autograder.authoring.released import WRITTEN
 from autograder.course import CourseError, chapters, require_chapter
 from autograder.desk.update import new_and_gone
@@ -17,6 +15,7 @@ from autograder.reporting.results import untouched_in
 from autograder.shared.wire import printable
 from autograder.term.groups import Groups, read_groups
 from autograder.term.roster import read_roster
+from autograder.term.tables import closest
 
 
 def explain(options):
@@ -72,11 +71,7 @@ def since_then(stem, record):
 def nothing_of(name, places):
     """Say that nothing of somebody has been graded, and who may be meant."""
     known = [each.name for each in places.folder.glob("autograded/*")]
-    alike = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(name.lower(), alike, n=1)
-    return f"nothing of “{name}” has been graded in {places.folder}" + (
-        f"; did you mean {alike[close[0]]}?" if close else ""
-    )
+    return f"nothing of “{name}” has been graded in {places.folder}{closest(name, known)}"
 
 
 def lines_of(stem, record, manual, untouched):

@@ -12,6 +12,7 @@ its learner elsewhere.
 
 import copy
 import json
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,7 @@ from autograder.term.tables import Table, closest
 from autograder.whole_files import write_whole
 
 FILE = "groups.csv"
+NUMBER = re.compile(r"_(\d+)$")  # a learning platform's own, at the end of a learner's name
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,9 @@ def shared_with(learner, graded, source, group):
     record = shared["metadata"]["autograder"]
     record["group"] = {"name": group, "handed_in_by": source}
     if learner != source:
-        record.pop("known_as", None)  # that is the number of who handed in
+        platform, number = record.pop("known_as", "").split(" ")[0], NUMBER.search(learner)
+        if platform and number:  # as in “Ada Rossi_101”; the number of who handed in is another
+            record["known_as"] = f"{platform} {number[1]}"
         record.pop("late", None)
         before = graded.get(learner, {}).get("metadata", {}).get("autograder", {})
         if "late" in before:  # a deadline may be another for each

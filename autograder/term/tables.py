@@ -122,6 +122,11 @@ class Table:
 
 
 def closest(name, names):
-    """Return “; did you mean ...?” with the most similar of some names, or ""."""
-    found = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
+    """Return “; did you mean ...?” with the most similar of some names, or the first that holds it,
+    as “Ada Rossi_101” does “Ada”; or "".
+    """
+    by_letters = {each.casefold(): each for each in sorted(names)}
+    name = name.casefold()
+    found = difflib.get_close_matches(name, by_letters, n=1)
+    found += [each for each in by_letters if name and name in each]
+    return f"; did you mean {by_letters[found[0]]}?" if found else ""

@@ -265,8 +265,9 @@ def test_every_number_of_the_table_is_explained(graded, again, capsys):
     first = told.splitlines()[0]
     assert float(first.split()[1]) == pytest.approx(final, abs=0.01)
     assert "written by hand" in told and "1 day 11 hours late" in told and "80% stays" in told
-    assert main(["explain", "bobb", *where]) == 2
-    assert "did you mean bob?" in capsys.readouterr().err
+    for wrong in ("bobb", "Bob", "o"):
+        assert main(["explain", wrong, *where]) == 2
+        assert "did you mean bob?" in capsys.readouterr().err
     with Gradebook(graded[1].gradebook) as gradebook:
         sheet = gradebook.find_submission_notebook(STEM, STEM, "bob")
         for each in sheet.grades:

@@ -13,7 +13,7 @@ from autograder.grading import run
 from autograder.grading.gradebook import opened
 from autograder.grading.places import Places
 from autograder.grading.regrade import regrade_class
-from autograder.term.groups import read_groups
+from autograder.term.groups import read_groups, shared_with
 from tests.conftest import hand_in, solved_notebook
 
 pytestmark = [pytest.mark.xdist_group("late"), pytest.mark.timeout(600)]
@@ -114,6 +114,17 @@ def test_the_group_is_not_like_itself_but_like_others(graded):
     report = (graded[0] / "reports" / STEM / "report.html").read_text()
     assert flags["bob"] == flags["cy"] <= flags["ada"]
     assert "bob and" not in report and "cy and" not in report
+
+
+def test_a_learning_platforms_number_is_a_members_own():
+    """Without it, no mark could be sent to them, nor a whole class's table be imported."""
+    record = {"cells": [], "known_as": "moodle 101"}
+    graded = {"Ada Rossi_101": {"metadata": {"autograder": record}}}
+    told = {
+        each: shared_with(each, graded, "Ada Rossi_101", "A")["metadata"]["autograder"]
+        for each in ("Ada Rossi_101", "Bob_2 Bianchi_102", "cy")
+    }
+    assert [each.get("known_as") for each in told.values()] == ["moodle 101", "moodle 102", None]
 
 
 def test_a_group_is_explained_to_all_its_members(graded, capsys):
