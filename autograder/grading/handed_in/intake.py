@@ -15,6 +15,7 @@ from autograder.grading.handed_in.candidates import (
     MOODLE,
     Candidate,
     HandedIn,
+    by_platform,
     first_of,
     from_candidates,
     named,
@@ -174,6 +175,8 @@ def in_flat_folder(place, stem, remark):
                 PurePosixPath(path.relative_to(place)), lambda path=path: read_bytes(path), changed
             )
         )
+    beside = [PurePosixPath(path.relative_to(place)) for path in place.rglob("*.*")]
+    remark_on_no_notebooks(beside, remark)
     return from_candidates(candidates, stem, remark)
 
 
@@ -209,7 +212,26 @@ def in_zip(place, stem, remark):
         candidates.append(
             Candidate(path, lambda member=member: read_member(archive, member), when(member), "zip")
         )
+    remark_on_no_notebooks([PurePosixPath(each.filename) for each in members], remark)
     return from_candidates(candidates, stem, remark)
+
+
+def remark_on_no_notebooks(paths, remark):
+    """Say which files came from learners who handed in no notebook, where a learning platform has
+    told whose they are.
+    """
+    others, with_notebook = {}, set()
+    for path in paths:
+        platform, match = by_platform(path)
+        if not platform or is_a_programs(path):
+            continue
+        if path.suffix == ".ipynb":
+            with_notebook.add(match["id"])
+        elif path.suffix:
+            others.setdefault(match["id"], str(path))
+    left = sorted(path for number, path in others.items() if number not in with_notebook)
+    if left:
+        remark(f"not graded, because they are no notebooks: {first_of(left)}")
 
 
 def when(member):

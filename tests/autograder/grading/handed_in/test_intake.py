@@ -399,6 +399,28 @@ def test_what_is_passed_over_because_of_its_cells_is_said(tmp_path):
     ]
 
 
+def test_who_handed_in_something_else_than_a_notebook_is_named(tmp_path):
+    members = {
+        "Ada Rossi_101_assignsubmission_file_/ch04.ipynb": RIGHT,
+        "Ada Rossi_101_assignsubmission_file_/notes.pdf": "",
+        "Ivy Grigi_109_assignsubmission_file_/ch04.ipynb.txt": RIGHT,
+        "__MACOSX/Joy Blu_110_assignsubmission_file_/._x.txt": "",
+        "readme.txt": "",
+    }
+    archive = zipped(tmp_path / "all.zip", members)
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(tmp_path / "folder")
+    for place in (archive, tmp_path / "folder"):
+        said = []
+        assert [each.learner for each in find_submissions(place, STEM, said.append)] == [
+            "Ada Rossi_101"
+        ]
+        assert said == [
+            "not graded, because they are no notebooks:"
+            " Ivy Grigi_109_assignsubmission_file_/ch04.ipynb.txt"
+        ]
+
+
 def test_files_beside_nbgraders_folders_are_passed_over_with_a_remark(tmp_path):
     said = []
     (tmp_path / "ada" / STEM).mkdir(parents=True)
