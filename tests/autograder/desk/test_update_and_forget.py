@@ -7,7 +7,8 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.authoring.released import released
-from autograder.course import CourseError
+from autograder.course import ROOT, CourseError
+from autograder.desk.forget import FOLDERS, TABLES
 from autograder.desk.update import renew
 from autograder.grading import gradebook as gradebooks
 from autograder.grading import run
@@ -136,6 +137,16 @@ def test_points_of_a_table_that_holds_already_change_nothing(graded, capsys):
         assert main([*command, *into(graded)]) == 0
         said = capsys.readouterr().out
         assert "2 have the same scores to the bit" in said and "would change" not in said
+
+
+def test_what_a_class_keeps_comes_neither_into_git_nor_into_an_image():
+    ignored, left_out = (
+        {line.rstrip("/") for line in (ROOT / name).read_text().splitlines()}
+        for name in (".gitignore", ".dockerignore")
+    )
+    of_a_class = {f"autograder/{name}" for name in (*FOLDERS, *TABLES, "pushed", "defence")}
+    assert of_a_class <= ignored
+    assert {each for each in ignored if each.startswith("autograder/")} <= left_out
 
 
 @pytest.mark.parametrize("gone", ["ada", "bob"])
