@@ -48,6 +48,10 @@ ADVICE = {  # by the step that failed
         "this container hides a part of /proc, so nobody in it may mount another; start it with"
         " --security-opt systempaths=unconfined (Docker) or --security-opt unmask=ALL (Podman)"
     ),
+    "loopback": (
+        "this container's root may not set a network up, not even an empty one; start it with"
+        " --cap-add NET_ADMIN"
+    ),
 }
 START_SECONDS = 60  # for the server, which imports PyTorch
 FORK_SECONDS = 20  # on a machine that is busy; after that another is started

@@ -1,6 +1,7 @@
 """In containers of several kinds, grading either works or says in a sentence why it cannot."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -103,6 +104,40 @@ def test_where_proc_is_hidden_in_part_nothing_is_begun(place):
     assert status == 2, said
     assert "hides a part of /proc" in said
     assert "\n" not in said.strip()
+
+
+# what Docker leaves to the root of a container
+DOCKERS = [
+    "chown",
+    "dac_override",
+    "fowner",
+    "fsetid",
+    "kill",
+    "setgid",
+    "setuid",
+    "setpcap",
+    "net_bind_service",
+    "net_raw",
+    "sys_chroot",
+    "mknod",
+    "audit_write",
+    "setfcap",
+]
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.skipif(os.getuid() != 0, reason="it takes root to give away what root may do")
+@pytest.mark.parametrize("lacks", ["", "NET_ADMIN"])
+def test_the_container_of_the_book_may_do_what_it_has_to(place, lacks):
+    page = (ROOT / "book" / "instructors.md").read_text(encoding="utf-8")
+    command = page.split("docker run --rm")[1].split("grade /collected")[0]
+    added = set(re.findall(r"--cap-add (\w+)", command)) - {lacks}
+    may = ",+".join(["-all", *DOCKERS, *map(str.lower, added)])
+    status, said = grade(place, "setpriv", "--bounding-set", may)
+    if lacks:
+        assert status == 2 and f"start it with --cap-add {lacks}" in said
+    else:
+        assert status == 0 and "1 graded" in said, said
 
 
 @pytest.mark.usefixtures("sandbox", "user_namespaces")
