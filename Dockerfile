@@ -1,4 +1,4 @@
-# The grader in a container, for machines that have no bubblewrap of their own. The book's page for instructors shows how to run it.
+# The grader in a container, for machines that have no bubblewrap of their own. The book's page on the sandbox shows how to run it.
 FROM python:3.13-slim
 RUN apt-get update -qq \
     && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends bubblewrap make git \

@@ -24,8 +24,8 @@ from pathlib import Path
 NO_GROUP = (
     "No control group could be made here, so the operating system does not bound the memory of"
     " learners' code: it is looked at ten times a second instead, and code that takes a lot at once"
-    " may have more than its share until then. The page for instructors says what to do, under"
-    " `What your machine has to give`."
+    " may have more than its share until then. The book's page on the sandbox says what to do,"
+    " under `What your machine has to give`."
 )
 PREFIX = "autograder-"
 ABANDONED_SECONDS = 60  # after which a group without a process is nobody's

@@ -78,7 +78,7 @@ def only_writer(folder):
         import fcntl
     except ImportError:
         raise CourseError(
-            "classes are graded on Linux; the book's page for instructors shows the container way"
+            "classes are graded on Linux; the book's page on the sandbox shows the container way"
         ) from None
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".grading", "w") as file:

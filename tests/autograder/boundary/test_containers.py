@@ -129,7 +129,7 @@ DOCKERS = [
 @pytest.mark.skipif(os.getuid() != 0, reason="it takes root to give away what root may do")
 @pytest.mark.parametrize("lacks", ["", "NET_ADMIN"])
 def test_the_container_of_the_book_may_do_what_it_has_to(place, lacks):
-    page = (ROOT / "book" / "instructors.md").read_text(encoding="utf-8")
+    page = (ROOT / "book" / "sandbox.md").read_text(encoding="utf-8")
     command = page.split("docker run --rm")[1].split("grade /collected")[0]
     added = set(re.findall(r"--cap-add (\w+)", command)) - {lacks}
     may = ",+".join(["-all", *DOCKERS, *map(str.lower, added)])
