@@ -47,5 +47,5 @@ def unknown(learner, known):
     """
     return (
         f"nobody called “{learner}” has handed in, or is in the gradebook or {FILE}"
-        f"{closest(learner, known)} (who has handed in nothing yet belongs into {FILE})"
+        f"{closest(learner, known)} (add learners who have not handed in yet to {FILE})"
     )
