@@ -69,9 +69,10 @@ def show(name, label, **state):
     needed = [f"../_static/{file}" for file, users in shared.items() if name in users]
     needed.append(f"{folder}/{script(name).name}")
     scripts = "".join(f'<script defer src="{path}"></script>' for path in needed)
+    packed = json.dumps(state, separators=(",", ":"))
     return HTML(
         f'<link rel="stylesheet" href="{folder}/{style(name).name}"><div class="explorer"'
         f' role="group" aria-label="{html.escape(label)}" data-explorer="{name}"'
-        f' data-state="{html.escape(json.dumps(state))}"><noscript>{html.escape(label)} It needs'
+        f' data-state="{html.escape(packed)}"><noscript>{html.escape(label)} It needs'
         f" JavaScript.</noscript></div>{scripts}"
     )

@@ -18,10 +18,11 @@ from book.figures.ch02_positional_encoding import (
     similarity_by_offset,
 )
 from book.figures.ch03_bottleneck import (
+    copied_by_place,
     copy_accuracy,
     copy_budgets,
     forgetting,
-    gradient_reach,
+    gradient_by_place,
     who_waits,
 )
 from book.figures.ch04_attention import (
@@ -96,6 +97,7 @@ from book.figures.flow.ch02_positional_encoding import clock_hands, order_lost_a
 from book.figures.flow.ch03_bottleneck import (
     look_back_by_hand,
     looking_back_machine,
+    lstm_cell,
     one_vector_machine,
 )
 from book.figures.flow.ch04_attention import attention_by_hand, one_row_two_vectors
@@ -111,12 +113,13 @@ from book.figures.flow.ch09_training import (
 )
 from book.figures.flow.ch10_gpu import inside_a_gpu, memory_bars, tiled_product, two_workers
 from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles
-from book.figures.flow.ch12_interpretation import path_of_an_ablation, two_heads_in_turn, word_links
+from book.figures.flow.ch12_interpretation import path_of_an_ablation, two_heads_in_turn
 from book.figures.flow.ch13_family import (
     four_models,
     gated_features,
     image_to_patches,
     thin_matrices,
 )
+from book.figures.flow.two_sentences import crossing_lines, word_links
 from book.figures.maps import attention_map, heatmap, open_graph
 from book.figures.style import use_house_style

@@ -164,27 +164,49 @@ def copy_budgets(budgets, panels, chance):
     return figure
 
 
-def gradient_reach(lengths, groups):
-    """Draw the gradient that a written word sends to the read word that it copies, on a logarithmic
-    axis, one dot for each seed.
+def copied_by_place(groups, chance):
+    """Draw the share of words copied right at each place of a sentence; bands cover all seeds.
 
     Args:
-        lengths: (lengths,) the numbers of words.
-        groups: dict from a kind of machine to (seeds, lengths) norms.
+        groups: dict from what the words are written after to (seeds, places) shares; the first is
+            drawn solid, the second dashed.
+        chance: the share that guessing would get.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(4.8, 2.9))
-    for (kind, norms), colour in zip(groups.items(), (ORANGE, BLUE), strict=True):
+    ax.axhline(100 * chance, color=GREY, linewidth=0.8, linestyle=":")
+    for (label, shares), line in zip(groups.items(), ("o-", "o--"), strict=True):
+        shares = 100 * np.asarray(shares)
+        places = range(1, shares.shape[1] + 1)
+        ends = shares.min(axis=0), shares.max(axis=0)
+        ax.fill_between(places, *ends, color=ORANGE, alpha=0.2, linewidth=0)
+        ax.plot(places, shares.mean(axis=0), line, color=ORANGE, markersize=4, label=label)
+    ax.set(xlabel="place in the sentence", ylabel="words copied right (%)", ylim=(0, 103))
+    ax.set_xticks(places)
+    ax.legend(loc="upper right")
+    return figure
+
+
+def gradient_by_place(groups):
+    """Draw the gradient that each written word sends to the read word that it copies, on a
+    logarithmic axis, one dot for each seed.
+
+    Args:
+        groups: dict from a kind of machine to (seeds, places) norms.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 2.9))
+    for kind, norms in groups.items():
         norms = np.asarray(norms)
-        ax.plot(lengths, norms.T, "o", color=colour, alpha=0.5, markeredgewidth=0, markersize=5)
-        ax.plot(lengths, np.median(norms, axis=0), color=colour, linewidth=1.2)
-        beside = (lengths[-3], np.median(norms, axis=0)[-3])
-        ax.annotate(kind, beside, (8, 6), textcoords="offset points", color=colour)
-    ax.set(
-        xlabel="words between reading a word and writing it",
-        ylabel="gradient (log scale)",
-        yscale="log",
-    )
+        places = range(1, norms.shape[1] + 1)
+        look = {"color": KINDS[kind], "markersize": 5, "markeredgewidth": 0}
+        ax.plot(places, norms.T, "o", alpha=0.5, **look)
+        ax.plot(places, np.median(norms, axis=0), color=KINDS[kind], linewidth=1.2, label=kind)
+    ax.set(xlabel="place in the sentence", ylabel="gradient (log scale)", yscale="log")
+    ax.set_xticks(places)
+    ax.legend(loc="lower right")
     return figure

@@ -32,7 +32,7 @@ def explore_copying(additive_attention, seq_len=6, output=4):
     """
     import torch
 
-    from book.experiments.copying import copy_task
+    from book.experiments.copying import copy_sentences, copy_task
 
     machines = trained_copiers()
     model = machines["attention"]
@@ -62,14 +62,14 @@ def explore_copying(additive_attention, seq_len=6, output=4):
     lengths = range(1, sentence.shape[1] + 1)
     fixed = {
         "words": copy_task.WORDS,
-        "sentence": sentence[0].tolist(),
+        "sentences": [sentence[0].tolist()],
         "trained": copy_task.LONGEST_TRAINED,
         "sizes": [d_hidden],
         "curves": {
             kind: [[copy_task.accuracy(machine, lengths)]] for kind, machine in machines.items()
         },
         **{
-            kind: [copy_task.replay(machine, copy_task.SENTENCE, decimals=9)]
+            kind: [[copy_sentences.replay(machine, sentence, decimals=9)]]
             for kind, machine in machines.items()
         },
     }

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from book.experiments.copying import copy_task, side_by_side
+from book.experiments.copying import (
+    copy_places,
+    copy_sentences,
+    copy_task,
+    reordering,
+    side_by_side,
+)
 from solutions.ch03_bottleneck import additive_attention
 
 
@@ -85,7 +91,7 @@ def test_copying_freely_and_with_the_right_words_agree_while_the_copy_is_right()
     written = machine.copy(read)[0]
     right = (written[:, 0] == read[:, 0]).nonzero().flatten()
     assert len(right) > 10
-    assert torch.equal(written[right], machine(read)[right].argmax(dim=-1))
+    assert torch.equal(written[right], machine(read, read)[right].argmax(dim=-1))
 
 
 def test_one_vector_is_the_same_context_at_every_step():
@@ -106,11 +112,46 @@ def test_a_measured_run_says_what_it_is_and_the_longest_budget_has_fewer_seeds()
     ]
     assert all(run["longest"] == 3 and len(run["accuracy"]) == 20 for run in runs)
     assert copy_task.shares(runs, "one vector", 2)[8].shape == (2, 20)
-    state = copy_task.for_the_explorer(runs)
+    replayed = copy_sentences.measure((2, 3), range(1), ("vector-8", "attention-4"))
+    state = copy_sentences.for_the_explorer(runs, replayed)
     assert (state["budgets"], state["sizes"], state["attention_size"]) == ([2, 3], [8], 4)
     assert [len(state[kind]) for kind in ("vector", "attention")] == [2, 2]
     assert len(state["curves"]["vector"][0]) == 2 and len(state["curves"]["attention"][1]) == 1
-    assert "queries" in state["attention"][0] and "queries" not in state["vector"][0]
+    for attention, vector in zip(state["attention"][0], state["vector"][0], strict=True):
+        assert "queries" in attention and "queries" not in vector
+    assert len(state["attention"][0]) == len(state["sentences"]) > 1
+
+
+def test_places_are_counted_after_own_words_and_after_the_right_ones():
+    machine = copy_task.train(16, attention=True, seed=0, steps=60)
+    own, given = copy_places.by_place(machine, seq_len=4, count=200)
+    assert own[0] == given[0]  # nothing has been written before the first word
+    assert np.mean(given) > np.mean(own) + 0.02
+
+    def always_right(read, target):
+        return torch.nn.functional.one_hot(target, len(copy_task.WORDS)).float()
+
+    machine.forward = always_right
+    assert copy_places.by_place(machine, seq_len=4, count=200) == [own, [1.0] * 4]
+
+
+def test_an_adjective_changes_places_with_the_next_word_only():
+    for read, written in (
+        ("your lovely cat", "your cat lovely"),
+        ("lovely cat lovely dog", "cat lovely dog lovely"),
+        ("lovely lovely cat", "lovely lovely cat"),
+        ("the cat is lovely", "the cat is lovely"),
+    ):
+        found = reordering.adjectives_last(copy_task.ids_of(read))
+        assert copy_task.sentence_of(found) == written
+    two = torch.cat([copy_task.ids_of("lovely cat sat"), copy_task.ids_of("a lovely cat")])
+    assert reordering.places_read(two).tolist() == [[1, 0, 2], [0, 2, 1]]
+
+
+def test_a_machine_that_reorders_is_judged_by_what_it_should_write():
+    (run,) = reordering.measure((60,), range(1), 16)
+    assert 0.1 < run["accuracy"] < 0.9 and "weights" in run
+    assert np.allclose(np.sum(run["weights"], axis=1), 1, atol=1e-3)
 
 
 def test_no_sentence_in_training_is_longer_than_it_may_be():
@@ -167,3 +208,23 @@ def test_a_single_vector_of_64_numbers_can_hold_ten_words():
     """A lower bound on what fits, by one seed, with two fifths of the longest budget."""
     (shares,) = shares_of("vector", 64, 8000, range(100, 101))
     assert shares[9] > 0.92
+
+
+@pytest.mark.long
+def test_even_after_the_right_words_the_first_ones_are_copied_best():
+    """One vector of 64 after a short training, and attention, which is good at every place."""
+    vectors = [copy_task.train(64, False, seed) for seed in UNSEEN]
+    for own, given in map(copy_places.by_place, vectors):
+        assert min(given[:3]) > 0.85 > 0.75 > max(given[5:])
+        assert own[-1] < 0.25 and given[-1] > own[-1] + 0.3
+    for seed in UNSEEN:
+        assert min(copy_places.by_place(copy_task.train(16, True, seed))[1]) > 0.8
+
+
+@pytest.mark.long
+def test_before_training_one_vector_sends_most_gradient_to_the_last_words():
+    """And attention about as much to each."""
+    for seed in UNSEEN:
+        one, other = (copy_task.reach(copy_task.new(32, kind, seed)) for kind in (False, True))
+        assert (np.diff(one) > 0).all() and one[-1] > 50 * one[0]
+        assert other.max() < 3 * other.min()

@@ -167,7 +167,7 @@ def test_a_lookup_asks_one_function_with_what_the_one_before_returned():
 def test_the_copying_machine_looks_back_through_the_learners_function():
     widget = explore_copying(additive_attention, seq_len=8)
     numbers = widget.computed["numbers"]
-    assert numbers["written"] == widget.fixed["attention"][0]["written"][7]
+    assert numbers["written"] == widget.fixed["attention"][0][0]["written"][7]
     assert np.allclose(np.sum(numbers["weights"], axis=1), 1)
     assert widget.fixed["curves"]["attention"][0][0][7] > 0.9
 

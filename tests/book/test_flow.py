@@ -80,8 +80,14 @@ EXAMPLES = {  # the picture -> what it is given
     "one_vector_machine": (SOURCE, TARGET, 16, 32),
     "looking_back_machine": (SOURCE, TARGET, [0.2, 0.6, 0.05, 0.15], 32),
     "look_back_by_hand": (
-        *(SOURCE, KEYS, SUMS, np.tanh(SUMS) @ [2, 4]),
+        *(SOURCE, KEYS, SUMS, np.tanh(SUMS), np.tanh(SUMS) @ [2, 4]),
         *(ADDITIVE, CONTEXT),
+    ),
+    "lstm_cell": (),
+    "crossing_lines": (
+        ["your", "lovely", "cat", "saw", "that", "lovely", "dog", "on", "the", "mat"],
+        ["your", "cat", "lovely", "saw", "that", "dog", "lovely", "on", "the", "mat"],
+        np.eye(10)[[0, 2, 1, 3, 4, 6, 5, 7, 8, 9]],
     ),
     "attention_by_hand": (
         *(["The", "cat", "sat"], QUERY[0], KEY, VALUE),

@@ -48,11 +48,13 @@ def reference_weights(queries, keys, v):
 def test_numbers_equal_the_reference(chapter):
     state = state_of(chapter)
     sizes, budgets = len(state["sizes"]), len(state["budgets"])
-    lengths = range(1, len(state["sentence"]) + 1)
-    for budget, size in itertools.product(range(budgets), range(sizes)):
+    lengths = range(1, len(state["sentences"][0]) + 1)
+    forms = itertools.product(range(budgets), range(sizes), range(len(state["sentences"])))
+    for budget, size, sentence in forms:
         at = {"vector": budget * sizes + size, "attention": budget}
-        machine = state["attention"][budget]
-        asked = [{"seq_len": seq_len, "size": size, "budget": budget} for seq_len in lengths]
+        machine = state["attention"][budget][sentence]
+        chosen = {"size": size, "budget": budget, "sentence": sentence}
+        asked = [{"seq_len": seq_len, **chosen} for seq_len in lengths]
         for seq_len, result in zip(lengths, compute(chapter, state, asked), strict=True):
             queries, keys = (
                 np.array(machine[name][place])
@@ -60,9 +62,9 @@ def test_numbers_equal_the_reference(chapter):
             )
             expected = reference_weights(queries, keys, np.array(machine["v"]))
             assert np.allclose(result["weights"], expected, rtol=1e-9, atol=1e-12)
-            read = state["sentence"][:seq_len]
+            read = state["sentences"][sentence][:seq_len]
             for kind in ("vector", "attention"):
-                written = state[kind][at[kind]]["written"][seq_len - 1]
+                written = state[kind][at[kind]][sentence]["written"][seq_len - 1]
                 assert result["right"][kind] == [
                     one == other for one, other in zip(written, read, strict=True)
                 ]
@@ -82,14 +84,15 @@ def test_scores_of_any_size_stay_finite(chapter):
         "v": v.tolist(),
         "written": written,
     }
-    asked = {"attention": [machine], "seq_len": 2, "size": 0}
+    asked = {"attention": [[machine]], "seq_len": 2, "size": 0}
     (result,) = compute(chapter, state, [asked])
     assert np.allclose(result["weights"], reference_weights(queries, keys, v), atol=1e-12)
 
 
 def test_the_page_shows_what_was_recorded(chapter):
     state = state_of(chapter)
-    assert [state["words"][token] for token in state["sentence"]] == copy_task.SENTENCE.split()
+    sentence = [state["words"][token] for token in state["sentences"][0]]
+    assert sentence == copy_task.SENTENCE.split()
     assert state["trained"] == copy_task.LONGEST_TRAINED
     runs = measurements.load("copy_task")["runs"]
     for kind, name in copy_task.KINDS.items():
@@ -127,10 +130,46 @@ def test_the_word_looked_at_stays_within_the_sentence(chapter):
     assert "To write word 6" in verdict_of(chapter)
     chapter.get_by_role("slider", name=LENGTH).fill("3")
     assert word.get_attribute("aria-valuetext") == "word 3 of 3"
-    assert [
-        chosen.inner_text()
-        for chosen in chapter.locator(".copying-chips").first.locator(".copying-chosen").all()
-    ] == ["is"]
+    assert chosen_in(chapter) == ["is"]
+
+
+def chosen_in(page):
+    """Return the words of attention's copy that are marked."""
+    marked = page.locator(".copying-chips").last.locator(".copying-chosen").all()
+    return [word.inner_text() for word in marked]
+
+
+def test_pointing_at_a_written_word_shows_where_attention_looked(chapter):
+    written = chapter.locator(".copying-chips").last.locator("> *")
+    read = chapter.locator(".copying-chips").first.locator("> *")
+    for place in (1, 5):
+        written.nth(place).hover()
+        assert f"To write word {place + 1}," in verdict_of(chapter)
+        assert chosen_in(chapter) == [written.nth(place).inner_text()]
+        shares = read.evaluate_all(
+            "words => words.map((word) => Number(word.style.getPropertyValue('--share')))"
+        )
+        assert sum(shares) == pytest.approx(1, abs=0.01)
+        said = words_of_copying(chapter)[int(np.argmax(shares))]
+        assert f"“{said}”" in verdict_of(chapter)
+    chapter.locator(".copying-cell[data-row='2']").first.click()
+    assert "To write word 3," in verdict_of(chapter)
+    assert chapter.get_by_role("slider", name=WORD).get_attribute("aria-valuetext") == "word 3 of 6"
+    assert chapter.errors_seen == []
+
+
+def words_of_copying(page):
+    return page.locator(".copying-chips").first.locator("> *").all_inner_texts()
+
+
+def test_another_sentence_comes_and_in_the_end_the_first_one_again(chapter):
+    first, count = words_of_copying(chapter), len(state_of(chapter)["sentences"])
+    seen = []
+    for _ in range(count):
+        chapter.get_by_role("button", name="Another sentence").click()
+        seen.append(words_of_copying(chapter))
+    assert seen[-1] == first and len({" ".join(each) for each in seen}) == count
+    assert chapter.errors_seen == []
 
 
 def test_a_larger_state_raises_the_curve_of_one_vector(chapter):

@@ -9,8 +9,7 @@ A run, as `measure` returns it, has the keys
 
 - `kind` ("one vector" or "attention"), `size` (numbers in a state), `longest` (words of the longest
   sentence in training), `steps` and `seed`;
-- `accuracy`: the share of words that are copied right, for sentences of 1 to 20 words;
-- `replay`, for seed 0 only: its copies of `SENTENCE`, as `replay` returns them.
+- `accuracy`: the share of words that are copied right, for sentences of 1 to 20 words.
 """
 
 import sys
@@ -67,18 +66,18 @@ class Copier(nn.Module):
             self.w_key = nn.Linear(d_hidden, d_attention, bias=False)
             self.v = nn.Linear(d_attention, 1, bias=False)
 
-    def forward(self, token_ids):
-        """Return logits (batch, seq_len, words) for copying `token_ids`, where each word is
-        predicted from the right words before it.
+    def forward(self, read, target):
+        """Return logits (batch, seq_len, words) for writing `target` after reading `read`, where
+        each word is predicted from the right words before it.
         """
-        return self.write(token_ids, *self.reader(self.embedding(token_ids)))
+        return self.write(target, *self.reader(self.embedding(read)))
 
-    def write(self, token_ids, keys, last):
+    def write(self, target, keys, last):
         """Return the logits, from the reader's states (batch, seq_len, d_hidden) and its last one
         (1, batch, d_hidden).
         """
-        begin = torch.full_like(token_ids[:, :1], BEGIN)
-        so_far = torch.cat([begin, token_ids[:, :-1]], dim=1)
+        begin = torch.full_like(target[:, :1], BEGIN)
+        so_far = torch.cat([begin, target[:, :-1]], dim=1)
         queries, _ = self.writer(self.embedding(so_far), last)
         return self.output(torch.cat([queries, self.context(queries, keys)], dim=-1))
 
@@ -124,17 +123,24 @@ def random_sentences(count, seq_len, generator):
     return torch.randint(len(WORDS), (count, seq_len), generator=generator)
 
 
-def train(d_hidden, attention, seed, steps=400, longest=LONGEST_TRAINED):
-    """Train one machine to copy random sentences of 1 to `longest` words; the same seed gives the
-    same machine. All seeds see the same lengths in the same order, with different words.
+def copied(token_ids):
+    """Return what is to be written after reading `token_ids`: here, the same."""
+    return token_ids
+
+
+def train(d_hidden, attention, seed, steps=400, longest=LONGEST_TRAINED, rewritten=copied):
+    """Train one machine to copy random sentences of 1 to `longest` words, or to write what
+    `rewritten` makes of them; the same seed gives the same machine. All seeds see the same lengths
+    in the same order, with different words.
     """
     model, words = new(d_hidden, attention, seed), torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     schedule = falling(optimizer, steps)
     for seq_len in random_lengths(steps, longest):
-        token_ids = random_sentences(BATCH, seq_len, words)
-        logits = model(token_ids)  # (batch, seq_len, words)
-        loss = functional.cross_entropy(logits.flatten(0, 1), token_ids.flatten())
+        read = random_sentences(BATCH, seq_len, words)
+        target = rewritten(read)
+        logits = model(read, target)  # (batch, seq_len, words)
+        loss = functional.cross_entropy(logits.flatten(0, 1), target.flatten())
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
@@ -205,20 +211,22 @@ def accuracy(model, lengths, count=200):
     return shares
 
 
-def reach(model, seq_len, count=64):
-    """Measure the gradient that the word in the middle, as written, sends to the same word as read.
+def reach(model, seq_len=LONGEST_TRAINED, count=64):
+    """Measure the gradient that each word, as written, sends to the same word as read.
 
     Returns:
-        float: the norm of the gradient of that word's loss with respect to its embedding, the mean
-            over `count` random sentences.
+        (seq_len,) array: for each place the norm of the gradient of that word's loss with respect
+            to its embedding, the mean over `count` random sentences.
     """
     token_ids = random_sentences(count, seq_len, torch.Generator().manual_seed(0))
-    position = seq_len // 2
-    read = model.embedding(token_ids).detach().requires_grad_()
-    logits = model.write(token_ids, *model.reader(read))
-    loss = functional.cross_entropy(logits[:, position], token_ids[:, position], reduction="sum")
-    (gradient,) = torch.autograd.grad(loss, read)
-    return gradient[:, position].norm(dim=-1).mean().item()
+    norms = []
+    for place in range(seq_len):
+        read = model.embedding(token_ids).detach().requires_grad_()
+        logits = model.write(token_ids, *model.reader(read))
+        loss = functional.cross_entropy(logits[:, place], token_ids[:, place], reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, read)
+        norms.append(gradient[:, place].norm(dim=-1).mean().item())
+    return np.array(norms)
 
 
 def measure(steps, seeds, longest_seeds, machines, longest=LONGEST_TRAINED):
@@ -240,8 +248,6 @@ def measure(steps, seeds, longest_seeds, machines, longest=LONGEST_TRAINED):
         for seed, model in zip(chosen, models, strict=True):
             shares = [round(share, 4) for share in accuracy(model, LENGTHS)]
             runs.append(form | {"seed": seed, "accuracy": shares})
-            if seed == 0:
-                runs[-1]["replay"] = replay(model, SENTENCE)
         ends = [run["accuracy"][LONGEST_TRAINED - 1] for run in runs[-len(chosen) :]]
         print(f"{kind}, {size} numbers, {budget} steps:", ends, file=sys.stderr, flush=True)
     return runs
@@ -268,59 +274,6 @@ def shares_table(runs, words):
     return table(("context", "numbers", *(f"{budget:,} steps" for budget in budgets)), rows)
 
 
-@torch.no_grad()
-def replay(model, sentence, decimals=3):
-    """Copy every beginning of a sentence, and keep what one needs to compute additive attention
-    again elsewhere.
-
-    Returns:
-        dict: `written`, for each beginning the ids written; with attention also `queries`, for each
-        beginning (query_len, d_attention), `keys`, (seq_len, d_attention), both projected, and `v`,
-        (d_attention,); all lists.
-    """
-
-    def rounded(tensor):
-        return tensor.double().numpy().round(decimals).tolist()
-
-    token_ids = ids_of(sentence)
-    copies = [model.copy(token_ids[:, :seq_len]) for seq_len in range(1, token_ids.shape[1] + 1)]
-    noted = {"written": [written[0].tolist() for written, _, _ in copies]}
-    if model.attention:
-        noted["queries"] = [rounded(model.w_query(queries[0])) for _, queries, _ in copies]
-        noted["keys"] = rounded(model.w_key(copies[-1][2][0]))
-        noted["v"] = rounded(model.v.weight[0])
-    return noted
-
-
-def for_the_explorer(runs):
-    """Return the recorded runs in the form that the explorer `copying` reads.
-
-    Returns:
-        dict with `budgets`; `sizes` of the one vector, and `attention_size`; `curves`, from
-            "vector" and "attention" to lists of (seeds, lengths) shares; and under these two names
-            also lists of what `replay` kept of seed 0. The lists of the vector have an entry for
-            each size of each budget, those of attention for each budget.
-    """
-    sizes = {
-        kind: sorted({run["size"] for run in runs if run["kind"] == kind})
-        for kind in KINDS.values()
-    }
-    budgets = sorted({run["steps"] for run in runs})
-    (attention_size,) = sizes["attention"]
-    state = {"budgets": budgets, "sizes": sizes["one vector"], "attention_size": attention_size}
-    kept = {
-        (run["kind"], run["steps"], run["size"]): run["replay"] for run in runs if "replay" in run
-    }
-    state["curves"] = {}
-    for name, kind in KINDS.items():
-        forms = list(product(budgets, sizes[kind]))
-        state["curves"][name] = [
-            shares(runs, kind, budget)[size].round(3).tolist() for budget, size in forms
-        ]
-        state[name] = [kept[kind, *form] for form in forms]
-    return state
-
-
 EXPERIMENT = Experiment(
     page="ch03_bottleneck",
     asks="how well is a sentence copied through one vector, and with attention, by budget?",
@@ -333,18 +286,16 @@ EXPERIMENT = Experiment(
     },
     measure=measure,
 )
-ATTENTION = {"steps": (400, 4000), "seeds": 3, "longest_seeds": 3}
 MORE_EXPERIMENTS = {
-    "copy_longer": replace(
+    "copy_wide": replace(
         EXPERIMENT,
-        asks="how well does attention copy twenty words if it was trained on up to twenty?",
+        asks="how well does one vector copy that has as many numbers as attention keeps?",
         short={},
-        long=ATTENTION | {"machines": ("attention-16",), "longest": 20},
-    ),
-    "copy_wider": replace(
-        EXPERIMENT,
-        asks="how well does attention copy with twice the numbers in a state?",
-        short={},
-        long=ATTENTION | {"machines": ("attention-32",), "longest": LONGEST_TRAINED},
+        long={
+            "steps": (400, 4000),
+            "seeds": 5,
+            "longest_seeds": 5,
+            "machines": ("vector-160",),
+        },
     ),
 }

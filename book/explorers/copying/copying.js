@@ -1,20 +1,21 @@
 // Copying a sentence with one vector and with attention, after a short training and after longer
-// ones: a longer sentence word by word, both copies, and where attention looked.
+// ones: a longer sentence word by word, both copies, and where attention looked. Pointing at a word
+// that attention wrote, or at its row of the map, shows where it looked for that word.
 (() => {
-  const { change, html, draw, svg, figure, path, level, slider, sum, largestAt, softmax, counted,
+  const { change, html, draw, svg, figure, path, level, slider, button, sum, largestAt, softmax, counted,
     mount } = globalThis.explorerKit;
   // of the plot, in SVG units
   const WIDTH = 640, HEIGHT = 300, LEFT = 78, RIGHT = 14, TOP = 14, BOTTOM = 40;
   const MAP = 640, MARGIN = 96; // the map of weights, and the room for words beside it and above it
-  const GIVEN = ["words", "sentence", "trained", "sizes", "budgets", "curves", "vector",
+  const GIVEN = ["words", "sentences", "trained", "sizes", "budgets", "curves", "vector",
     "attention", "attention_size"];
   const NAMES = { vector: "one vector", attention: "attention" };
   const KINDS = Object.keys(NAMES);
-  const start = { seq_len: 6, size: 1, budget: 0, output: 4 };
+  const start = { sentence: 0, seq_len: 6, size: 1, budget: 0, output: 4 };
 
   // Which of the machines: those with one vector are listed with all sizes of the first budget, then
-  // all of the next; those with attention have one size. A notebook has one budget, and does not
-  // name it.
+  // all of the next; those with attention have one size. Each holds a replay for each sentence. A
+  // notebook has one budget and one sentence, and does not name them.
   const machineAt = ({ sizes, size, budget = 0 }) =>
     ({ vector: budget * sizes.length + size, attention: budget });
 
@@ -26,13 +27,14 @@
     return { scores, weights: scores.map(softmax) };
   }
 
-  // For the sentence's first `seq_len` words: attention's weights and what it wrote, which words
+  // For a sentence's first `seq_len` words: attention's weights and what it wrote, which words
   // each machine copied right, and the shares of the curves. What is `given` comes from elsewhere.
-  function compute({ sentence, curves, vector, attention, seq_len, ...chosen }, given) {
+  function compute({ sentences, curves, vector, attention, seq_len, sentence = 0, ...chosen },
+    given) {
     const at = machineAt(chosen);
-    const { queries, keys, v } = attention[at.attention];
-    const written = given?.written ?? attention[at.attention].written[seq_len - 1];
-    const read = sentence.slice(0, seq_len);
+    const { queries, keys, v, written: copies } = attention[at.attention][sentence];
+    const written = given?.written ?? copies[seq_len - 1];
+    const read = sentences[sentence].slice(0, seq_len);
     const right = (copy) => copy.map((word, i) => word === read[i]);
     const spread = (kind) => {
       const shares = curves[kind][at[kind]].map((seed) => seed[seq_len - 1]);
@@ -42,7 +44,7 @@
     return {
       ...attend(queries[seq_len - 1], keys.slice(0, seq_len), v),
       written,
-      right: { vector: right(vector[at.vector].written[seq_len - 1]), attention: right(written) },
+      right: { vector: right(vector[at.vector][sentence].written[seq_len - 1]), attention: right(written) },
       shares: { vector: spread("vector"), attention: spread("attention") },
       ...given,
     };
@@ -55,7 +57,7 @@
 
   // The shares against the length: for each machine a line, and a band from the lowest to the
   // highest seed.
-  function sharesPlot({ sentence: { length: longest }, trained, sizes, curves }) {
+  function sharesPlot({ sentences: [{ length: longest }], trained, sizes, curves }) {
     const drawing = svg(WIDTH, HEIGHT, { class: "explorer-plot" });
     const x = (count) => LEFT + ((count - 1) / (longest - 1)) * (WIDTH - LEFT - RIGHT);
     const y = (share) => TOP + (1 - share) * (HEIGHT - TOP - BOTTOM);
@@ -96,8 +98,18 @@
     return { drawing, framed: figure(caption, drawing), show };
   }
 
-  // The three sentences: what was read, and both copies.
-  function sentences({ words, sentence, sizes, vector }) {
+  // Calls `point` with what `placeOf` says of the element that the pointer is on or presses.
+  function pointed(element, placeOf, point) {
+    const act = (event) => {
+      const place = placeOf(event.target);
+      if (place >= 0) point(place);
+    };
+    element.addEventListener("pointerover", act);
+    element.addEventListener("click", act);
+  }
+
+  // The three sentences: what was read, tinted by the weights, and both copies.
+  function copiesOf({ words, sentences, sizes, vector }, point) {
     const rows = { read: "Read", vector: "One vector wrote", attention: "Attention wrote" };
     const chips = Object.fromEntries(Object.keys(rows).map((row) =>
       [row, html("span", { class: "copying-chips" })]));
@@ -105,22 +117,27 @@
       html("p", {},
         html("span", { class: `copying-title copying-name copying-${row}` }, title), " ",
         chips[row]));
+    pointed(chips.attention, (target) => [...chips.attention.children].indexOf(target), point);
     function show(now, result, chosen) {
       const fill = (row, ids, fine) => chips[row].replaceChildren(...ids.flatMap((id, i) => {
         const name = `${fine[i] ? "" : "copying-wrong"} ${i === chosen ? "copying-chosen" : ""}`;
         return [html(fine[i] ? "span" : "s", { class: name }, words[id]), " "];
       }));
-      const read = sentence.slice(0, now.seq_len);
-      fill("read", read, read.map(() => true));
-      const { written } = vector[machineAt({ ...now, sizes }).vector];
+      const read = sentences[now.sentence].slice(0, now.seq_len);
+      chips.read.replaceChildren(...read.flatMap((id, i) => {
+        const share = `--share: ${result.weights[chosen][i].toFixed(3)}`;
+        return [html("span", { style: share }, words[id]), " "];
+      }));
+      const { written } = vector[machineAt({ ...now, sizes }).vector][now.sentence];
       fill("vector", written[now.seq_len - 1], result.right.vector);
       fill("attention", result.written, result.right.attention);
     }
     return { element: html("div", { class: "copying-copies explorer-result" }, ...lines), show };
   }
 
-  function weightsMap({ words, sentence }) {
+  function weightsMap({ words, sentences }, point) {
     const drawing = svg(MAP, MAP, { class: "copying-map" });
+    pointed(drawing, (target) => Number(target.dataset.row ?? -1), point);
     const caption = "Attention’s weights: a row for each word written, a column for each word read";
     function show(now, { weights, written, right }, chosen) {
       drawing.replaceChildren();
@@ -128,19 +145,20 @@
       const cell = side / now.seq_len;
       const font = { "font-size": Math.min(24, 0.78 * cell) };
       const drop = font["font-size"] / 3; // from the middle of a word to its base line
-      sentence.slice(0, now.seq_len).forEach((id, i) => {
+      sentences[now.sentence].slice(0, now.seq_len).forEach((id, i) => {
         const middle = MARGIN + (i + 0.5) * cell;
         const wrong = right.attention[i] ? "" : " copying-wrong";
         const kind = `copying-word${i === chosen ? " copying-chosen" : ""}${wrong}`;
         const beside = { x: MARGIN - 8, y: middle + drop, "text-anchor": "end" };
-        draw(drawing, "text", { ...beside, ...font, class: kind }, words[written[i]]);
+        const word = { ...beside, ...font, class: kind, "data-row": i };
+        draw(drawing, "text", word, words[written[i]]);
         const above = `translate(${middle + drop} ${MARGIN - 8}) rotate(-90)`;
         draw(drawing, "text", { ...font, class: "copying-word", transform: above }, words[id]);
       });
       weights.forEach((row, i) => row.forEach((weight, j) => {
         const place = { x: MARGIN + j * cell, y: MARGIN + i * cell, width: cell, height: cell };
         draw(drawing, "rect",
-          { ...place, class: "copying-cell", "fill-opacity": weight.toFixed(3) });
+          { ...place, class: "copying-cell", "fill-opacity": weight.toFixed(3), "data-row": i });
       }));
       const frame = { x: MARGIN, width: side - 1 };
       draw(drawing, "rect", { ...frame, y: MARGIN, height: side - 1, class: "copying-frame" });
@@ -152,9 +170,9 @@
 
   function build({ model, choose, verdict, say }) {
     const given = givenOf(model);
-    const { words, sentence, sizes, budgets = [], attention_size } = given;
+    const { words, sentences, sizes, budgets = [], attention_size } = given;
     const looking = attention_size ? `attention with ${attention_size} numbers` : "attention";
-    const length = slider("Words read", { min: 1, max: sentence.length }, (value) =>
+    const length = slider("Words read", { min: 1, max: sentences[0].length }, (value) =>
       choose({ seq_len: value }));
     const size = slider("Numbers in the one vector", { min: 0, max: sizes.length - 1 }, (value) =>
       choose({ size: value }));
@@ -162,11 +180,16 @@
       choose({ budget: value }));
     const output = slider("Word to look at", { min: 1 }, (value) => choose({ output: value }));
     const several = [...(sizes.length > 1 ? [size] : []), ...(budgets.length > 1 ? [budget] : [])];
+    const another = button("Another sentence", () =>
+      choose({ sentence: (model.get("sentence") + 1) % sentences.length }));
     const fields = [length, ...several, output].map(({ field }) => field);
+    if (sentences.length > 1) fields.push(another);
     const controls = html("div", { class: "explorer-controls" }, ...fields);
+    // The pointer meets words anew whenever they are drawn again.
+    const point = (place) => { if (place + 1 !== model.get("output")) choose({ output: place + 1 }); };
     const plot = sharesPlot(given);
-    const copies = sentences(given);
-    const map = weightsMap(given);
+    const copies = copiesOf(given, point);
+    const map = weightsMap(given, point);
 
     const stepsOf = (now) => budgets[now.budget].toLocaleString("en");
 
@@ -181,7 +204,7 @@
     }
 
     function update(set, answer) {
-      const now = answer?.inputs ?? set;
+      const now = { sentence: 0, ...(answer?.inputs ?? set) };
       const result = outcome(model, now, answer?.numbers);
       const chosen = Math.min(now.output, now.seq_len) - 1;
       plot.show(now, result.shares);
@@ -200,7 +223,7 @@
       const usual = `On random sentences of this length${after}${whose}, they get ${one} and ` +
         `${other} right.`;
       const looked = `To write word ${chosen + 1}, attention looks most at word ${best + 1}, ` +
-        `“${words[sentence[best]]}”, with ${percent(row[best])} of the weight.`;
+        `“${words[sentences[now.sentence][best]]}”, with ${percent(row[best])} of the weight.`;
       say(`${copied} ${usual} ${looked}`);
       const marked = `Shares of words copied right against length, marked at ${now.seq_len}.`;
       change(plot.drawing, { "aria-label": `${marked} ${usual}` });

@@ -7,6 +7,7 @@ import numpy as np
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
+SUBSCRIPT_T, SUBSCRIPT_BEFORE = "ₜ", "ₜ₋₁"
 
 
 def _chain(sheet, names, centres, role, kind="box"):
@@ -25,7 +26,8 @@ def _numbered(letter, words):
 
 
 def one_vector_machine(read, written, d_model, d_hidden):
-    """Draw an encoder that hands its last state to a decoder, with shapes at the arrows.
+    """Draw an encoder and a decoder that starts from its last state, and sees it again at each
+    step, with shapes at the arrows.
 
     Args:
         read, written: the words of the source and of the target.
@@ -54,44 +56,41 @@ def one_vector_machine(read, written, d_model, d_hidden):
         first = (54, 238) if phone else (waist[0] + 94, 0)
         starts = [(first[0] + apart * place, first[1]) for place in range(len(written))]
         decoder = _chain(sheet, _numbered("s", written), starts, "decoder")
-        for word, box in zip(written, decoder, strict=True):
-            down = box.centre[1] + (58 if phone else -62)
-            beside = sheet.words((box.centre[0], down), word)
-            sheet.arrow(*((box.south, beside.north) if phone else (box.north, beside.south)))
-        sheet.frame(
-            decoder, "" if phone else "decoder", "decoder", around=12, above=False, anchor="end"
-        )
+        again = first[1] + (46 if phone else -46)  # where the vector meets each state once more
+        thick, corner = {"role": "orange", "width": 2.6}, (last.east[0] + 22, 0)
         if phone:
-            sheet.words(
-                (decoder[0].x - 12, 296 + 22),
-                "decoder",
-                "decoder",
-                anchor="start",
-                size=SMALL,
-                bold=True,
-            )
-            corner = (last.east[0] + 22, 0)
-            sheet.arrow(last.east, corner, (corner[0], 150), kept.east, role="orange", width=2.6)
+            sheet.arrow(last.east, corner, (corner[0], 150), kept.east, **thick)
             sheet.words((kept.west[0] - 8, 150), said, "orange", anchor="end", size=SMALL)
-            sheet.arrow(
-                kept.south,
-                (kept.centre[0], 194),
-                (first[0], 194),
-                decoder[0].north,
-                role="orange",
-                width=2.6,
-            )
+            turn, right = (kept.centre[0], 194), corner[0] + 4
+            sheet.arrow(kept.south, turn, (first[0], 194), decoder[0].north, **thick)
+            past = (turn, (right, 194), (right, again), (first[0], again))
         else:
-            sheet.arrow(last.east, kept.west, role="orange", width=2.6)
+            sheet.arrow(last.east, kept.west, **thick)
             sheet.words((waist[0], 42), said, "orange", size=SMALL)
-            sheet.arrow(kept.east, decoder[0].west, role="orange", width=2.6)
+            sheet.arrow(kept.east, decoder[0].west, **thick)
+            past = (kept.north, (waist[0], again), (starts[-1][0], again))
+        sheet.arrow(*past, role="orange", head=False)
+        for word, box in zip(written, decoder, strict=True):
+            x = box.centre[0]
+            joint = sheet.circle((x, again), 5, role="orange")
+            beside = sheet.words((x, again + (40 if phone else -40)), word)
+            if phone:
+                sheet.arrow(box.south, joint.north)
+                sheet.arrow(joint.south, beside.north)
+            else:
+                sheet.arrow(box.north, joint.south)
+                sheet.arrow(joint.north, beside.south)
+        sheet.frame(decoder, "", "decoder", around=12)
+        at = (decoder[0].x - 12, again + 62 if phone else 40)
+        sheet.words(at, "decoder", "decoder", anchor="start", size=SMALL, bold=True)
         return sheet
 
     return Picture(
         f"An encoder reads “{' '.join(read)}”: each word, {d_model} numbers, leads up to one of"
         f" {len(read)} states in a chain, {d_hidden} numbers each. A thick orange arrow leads from"
         f" the last state alone, through one vector of {d_hidden} numbers whatever the length, to"
-        f" the chain of {len(written)} decoder states, which write “{' '.join(written)}”.",
+        f" the chain of {len(written)} decoder states, which write “{' '.join(written)}”. A thin"
+        " line leads from the same vector past the states, and joins each where it chooses a word.",
         draw,
     )
 
@@ -167,12 +166,13 @@ def looking_back_machine(read, written, weights, d_hidden):
     )
 
 
-def look_back_by_hand(words, keys, sums, scores, weights, context):
+def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
     """Draw additive attention for one query as a flow from left to right, one row for each key.
 
     Args:
         words: the words of the keys.
-        keys, sums: (key_len, 2) the keys, and the keys with the query added.
+        keys, sums, bent: (key_len, 2) the keys, the keys with the query added, and the tanh of
+            these.
         scores, weights: (key_len,).
         context: (2,).
 
@@ -181,13 +181,14 @@ def look_back_by_hand(words, keys, sums, scores, weights, context):
     """
 
     def draw(phone):
-        sheet, cell = Drawing(), (24, 24)
-        gap = 14 if phone else 44
-        columns = np.cumsum([0, 48 + gap, 48 + gap, 44 + gap, 44 + gap])
-        heads = ("key", "+ query", "score", "weight")
-        roles = ("key", "query", "plain", "query")
-        for x, wide, name, role in zip(columns, (48, 48, 44, 44), heads, roles, strict=False):
-            sheet.words((x + wide / 2, -16), name, role if role != "plain" else "muted", size=SMALL)
+        sheet, cell = Drawing(), (19, 24) if phone else (24, 24)
+        gap, two = 13 if phone else 34, 2 * cell[0]
+        widths = (two, two, 66 if phone else 80, 39 if phone else 44, 39 if phone else 44)
+        columns = np.cumsum([0, *(wide + gap for wide in widths)])
+        heads = ("key", "+ query", "tanh", "· v = score" if not phone else "· v", "weight")
+        roles = ("key", "query", "query", "muted", "query")
+        for x, wide, name, role in zip(columns, widths, heads, roles, strict=False):
+            sheet.words((x + wide / 2, -16), name, role, size=SMALL)
         ends = []
         for row, word in enumerate(words):
             y = 40 * row
@@ -195,14 +196,25 @@ def look_back_by_hand(words, keys, sums, scores, weights, context):
             shown = [
                 sheet.cells((columns[0], y), [_whole(keys[row])], "key", cell=cell),
                 sheet.cells((columns[1], y), [_whole(sums[row])], "query", cell=cell),
+                sheet.cells(
+                    (columns[2], y),
+                    [[_signed(number) for number in bent[row]]],
+                    "query",
+                    cell=(widths[2] / 2, 24),
+                    shares=[[0.7, 0.7]],
+                ),
                 sheet.box(
-                    (columns[2] + 22, y + 12), f"{scores[row]:.3f}", width=44, height=24, size=SMALL
+                    (columns[3] + widths[3] / 2, y + 12),
+                    f"{scores[row]:.3f}",
+                    width=widths[3],
+                    height=24,
+                    size=SMALL,
                 ),
                 sheet.cells(
-                    (columns[3], y),
+                    (columns[4], y),
                     [[f"{weights[row]:.3f}"]],
                     "query",
-                    cell=(44, 24),
+                    cell=(widths[4], 24),
                     shares=[[weights[row]]],
                 ),
             ]
@@ -210,9 +222,9 @@ def look_back_by_hand(words, keys, sums, scores, weights, context):
                 sheet.arrow(left.east, right.west)
             ends.append(shown[-1])
         last = 40 * (len(words) - 1) + 24
-        two = [[f"{number:.2f}" for number in context]]
-        corner = (columns[3] - 30, last + 30) if phone else (columns[4] + 46, last / 2 - 12)
-        out = sheet.cells(corner, two, "key", cell=(37, 24), shares=[[0.7, 0.7]])
+        shown = [[f"{number:.2f}" for number in context]]
+        corner = (columns[4] - 40, last + 30) if phone else (columns[5] + 20, last / 2 - 12)
+        out = sheet.cells(corner, shown, "key", cell=(37, 24), shares=[[0.7, 0.7]])
         for end, weight in zip(ends, weights, strict=True):
             if phone:
                 x = end.east[0] + 12
@@ -236,13 +248,69 @@ def look_back_by_hand(words, keys, sums, scores, weights, context):
         return sheet
 
     rows = "; ".join(
-        f"{word}: key {_pair(key)}, with the query {_pair(both)}, score {score:.3f},"
-        f" weight {weight:.3f}"
-        for word, key, both, score, weight in zip(words, keys, sums, scores, weights, strict=True)
+        f"{word}: key {_pair(key)}, with the query {_pair(both)}, tanh {_pair(curved, 2)}, score"
+        f" {score:.3f}, weight {weight:.3f}"
+        for word, key, both, curved, score, weight in zip(
+            words, keys, sums, bent, scores, weights, strict=True
+        )
     )
     return Picture(
         f"One row for each word, with arrows from left to right. For {rows}. All rows lead to the"
         f" context, {_pair(context, 2)}, along lines as thick as their weights.",
+        draw,
+    )
+
+
+def lstm_cell():
+    """Draw one step of an LSTM: the cell goes straight through, and gates say what is kept, added
+    and shown.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, radius, gates = Drawing(), 11, []
+        keep, add, both, show = (
+            sheet.circle(centre, radius, sign, "blue")
+            for centre, sign in (
+                ((66, 0), "×"),
+                ((146, 0), "+"),
+                ((146, 54), "×"),
+                ((228, 92), "×"),
+            )
+        )
+        bent = sheet.box((228, 46), "tanh", width=42, height=24, size=SMALL)
+        for x, text in ((66, "f\nkeep"), (120, "i\nadd"), (172, "g\nnew"), (228, "o\nshow")):
+            role = "plain" if text.startswith("g") else "purple"
+            gates.append(sheet.box((x, 148), text, role, width=44, height=40, size=SMALL))
+            sheet.arrow((x, 196), gates[-1].south, head=True)
+        sheet.words(
+            (147, 208),
+            f"from the word and the old state: x{SUBSCRIPT_T}, h{SUBSCRIPT_BEFORE}",
+            size=SMALL,
+        )
+        old = sheet.words((0, 0), f"c{SUBSCRIPT_BEFORE}", "blue", bold=True)
+        new = sheet.words((292, 0), f"c{SUBSCRIPT_T}", "blue", bold=True)
+        for start, end in ((old.east, keep.west), (keep.east, add.west), (add.east, new.west)):
+            sheet.arrow(start, end, role="blue", width=3)
+        sheet.arrow(gates[0].north, keep.south, role="purple")
+        sheet.arrow(gates[1].north, (120, 54), both.west, role="purple")
+        sheet.arrow(gates[2].north, (172, 54), both.east)
+        sheet.arrow(both.north, add.south)
+        sheet.arrow((228, 0), bent.north, role="blue")
+        sheet.arrow(bent.south, show.north)
+        sheet.arrow(gates[3].north, show.south, role="purple")
+        state = sheet.words((292, 92), f"h{SUBSCRIPT_T}", bold=True)
+        sheet.arrow(show.east, state.west)
+        return sheet
+
+    return Picture(
+        "One step of an LSTM. A thick line leads from the old cell to the new one through a"
+        " multiplication by the forget gate f and an addition; no matrix lies on it. What is added"
+        " is the candidate g times the input gate i. Below the line, the tanh of the new cell times"
+        " the output gate o is the new state. The three gates and the candidate are all made from"
+        " the word and the old state.",
         draw,
     )
 
@@ -253,3 +321,7 @@ def _whole(numbers):
 
 def _pair(numbers, decimals=0):
     return "(" + ", ".join(f"{each:.{decimals}f}" for each in numbers).replace("-", "−") + ")"
+
+
+def _signed(number):
+    return f"{number:.2f}".replace("-", "\N{MINUS SIGN}")

@@ -1,54 +1,8 @@
 """Chapter 12: which word translates which, the path of an ablation, and two heads in turn."""
 
-from book.figures.flow.hand import SMALL, Drawing, Picture, width_of
+from book.figures.flow.hand import SMALL, Drawing, Picture
 
 HEADS = ("blue", "orange", "green", "purple")
-
-
-def word_links(english, italian, sure, possible):
-    """Draw two sentences, one above the other, with lines between words that translate each other.
-
-    Args:
-        english, italian: the words.
-        sure, possible: sets of (English word, Italian word); the possible ones are dashed.
-
-    Returns:
-        the Picture.
-    """
-
-    def draw(phone):
-        sheet = Drawing()
-        size, gap = (SMALL, 12) if phone else (15, 26)
-        long, rows = sum(width_of(word, size) + gap for word in english), []
-        for words, y in ((english, 0), (italian, 110)):
-            spare = (long - sum(width_of(word, size) for word in words)) / len(words)
-            x, places = 0, []
-            for word in words:
-                wide = width_of(word, size) + spare
-                places.append(sheet.words((x + wide / 2, y), word, size=size))
-                x += wide
-            rows.append(places)
-        for i, j in sorted(possible):
-            known = (i, j) in sure
-            sheet.arrow(
-                rows[0][i].south,
-                rows[1][j].north,
-                role="right" if known else "masked",
-                width=2.2,
-                dashed=not known,
-                head=False,
-            )
-        return sheet
-
-    def told(links):
-        return ", ".join(f"{english[i]} with {italian[j]}" for i, j in sorted(links))
-
-    return Picture(
-        f"The English words “{' '.join(english)}” above, the Italian words “{' '.join(italian)}”"
-        f" below, and lines between words that translate each other. Solid: {told(sure)}. Dashed:"
-        f" {told(possible - sure)}.",
-        draw,
-    )
 
 
 def path_of_an_ablation(parts, gates, kept, whole, without):
