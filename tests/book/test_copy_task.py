@@ -212,13 +212,14 @@ def test_a_single_vector_of_64_numbers_can_hold_ten_words():
 
 @pytest.mark.long
 def test_even_after_the_right_words_the_first_ones_are_copied_best():
-    """One vector of 64 after a short training, and attention, which is good at every place."""
+    """One vector of 64 after a short training; attention is about as good at every place."""
     vectors = [copy_task.train(64, False, seed) for seed in UNSEEN]
     for own, given in map(copy_places.by_place, vectors):
         assert min(given[:3]) > 0.85 > 0.75 > max(given[5:])
         assert own[-1] < 0.25 and given[-1] > own[-1] + 0.3
     for seed in UNSEEN:
-        assert min(copy_places.by_place(copy_task.train(16, True, seed))[1]) > 0.8
+        own, given = copy_places.by_place(copy_task.train(16, True, seed))
+        assert min(given[1:]) > max(given[1:]) - 0.2 and given[-1] > own[-1] + 0.2
 
 
 @pytest.mark.long

@@ -270,8 +270,8 @@ def shares_table(runs, words):
     rows = []
     for kind, size in dict.fromkeys((run["kind"], run["size"]) for run in runs):
         seen = [shares(runs, kind, budget)[size][:, words - 1] for budget in budgets]
-        rows.append((kind, size, *(spread(each, 100, 1, " %") for each in seen)))
-    return table(("context", "numbers", *(f"{budget:,} steps" for budget in budgets)), rows)
+        rows.append((f"{kind}, {size}", *(spread(each, 100, 1, " %") for each in seen)))
+    return table(("context", *(f"{budget:,} steps" for budget in budgets)), rows)
 
 
 EXPERIMENT = Experiment(
