@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import shutil
+from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import text
@@ -34,7 +35,9 @@ def forget(options):
     """
     places, learner = places_from(options), options.learner
     folders = [
-        path for name in FOLDERS if learner and (path := places.folder / name / learner).is_dir()
+        path
+        for name in FOLDERS
+        if is_name(learner) and (path := places.folder / name / learner).is_dir()
     ]
     rows = {
         name: count
@@ -77,6 +80,13 @@ def forget(options):
     )
 
 
+def is_name(learner):
+    """Return whether a text can be the name of one folder: nothing that leads out of the class's,
+    or means the whole of it.
+    """
+    return learner not in ("", ".", "..") and Path(learner).name == learner
+
+
 def take_away(places, learner, folders, rows):
     """Take away what was found; then make anew what was made of it."""
     changed = leave_groups(places, learner)
@@ -87,7 +97,8 @@ def take_away(places, learner, folders, rows):
         gone = set(with_learner(path, learner))
         if name == groups.FILE:
             gone.update(*left_alone(path, learner).values())
-        lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
+        # as `csv` counts them: what else ends a line for Python may be in a complaint
+        lines = list(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
         write_whole(path, "".join(line for at, line in enumerate(lines, 1) if at not in gone))
     with Gradebook(places.gradebook) as gradebook:
         with contextlib.suppress(MissingEntry):

@@ -1,6 +1,7 @@
 """In the middle of a term: a release with other exercises, and a learner who is to be forgotten."""
 
 import copy
+from types import SimpleNamespace
 
 import pytest
 from nbgrader.api import Gradebook
@@ -8,7 +9,7 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.authoring.released import released
 from autograder.course import ROOT, CourseError
-from autograder.desk.forget import FOLDERS, TABLES
+from autograder.desk.forget import FOLDERS, TABLES, forget
 from autograder.desk.update import renew
 from autograder.grading import gradebook as gradebooks
 from autograder.grading import run
@@ -101,7 +102,7 @@ def test_a_learner_is_forgotten_when_one_is_sure(graded, capsys):
         f"chapter,due,learner\n{STEM},2030-01-01 12:00 UTC,\n{STEM},2030-02-01 12:00 UTC,bob\n"
     )
     (folder / "disputes.csv").write_text(
-        'learner,exercise,why\nbob,embed,"two\nlines"\nada,embed,because\n'
+        'learner,exercise,why\nbob,embed,"two\nlines, and\u2028more\x0bof\x0cthem"\nada,embed,because\n'
     )
     (folder / "pushed").mkdir()
     (folder / "pushed" / "canvas-567.json").write_text(
@@ -126,6 +127,21 @@ def test_a_learner_is_forgotten_when_one_is_sure(graded, capsys):
     assert main(["forget", "bob", *into(graded)]) == 2
     assert "there is nothing about “bob”" in capsys.readouterr().err
     assert run.grade_class(folder / "submitted", STEM, graded, workers=1)[STEM].before == 1
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "bob/../ada", "absolute"])
+def test_what_is_no_learner_s_name_takes_nothing_away(tmp_path, monkeypatch, name):
+    """Nothing can be taken away here, whatever the code does: what would do it is not called."""
+    (tmp_path / "submitted" / "ada").mkdir(parents=True)
+    (tmp_path / "submitted" / "bob").mkdir()
+    taken = []
+    monkeypatch.setattr("autograder.desk.forget.take_away", lambda *found: taken.append(found))
+    monkeypatch.setattr("autograder.desk.forget.students_in", lambda *about: set())
+    learner = str(tmp_path / "submitted" / "ada") if name == "absolute" else name
+    options = SimpleNamespace(learner=learner, into=str(tmp_path), gradebook=None, sure=True)
+    with pytest.raises(CourseError, match="there is nothing about"):
+        forget(options)
+    assert not taken
 
 
 def test_points_of_a_table_that_holds_already_change_nothing(graded, capsys):
