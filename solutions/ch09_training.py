@@ -79,10 +79,10 @@ def teacher_forcing_pair(target_ids):
 # ## 2. A loss with smoothed labels
 #
 # Cross-entropy asks for probability 1 on the right word, and for 0 on every other. No softmax ever
-# gets there, so training drives the scores further and further apart. **Label smoothing** asks for
-# a little less. Of the whole probability it keeps `1 - smoothing` for the target, and spreads
-# `smoothing` evenly over *all* words, the target and `<pad>` included. With $V$ words and
-# $\epsilon$ for `smoothing`, the loss of one position is
+# gets there, so where only one word can follow, training drives the scores further and further
+# apart. **Label smoothing** asks for a little less. Of the whole probability it keeps
+# `1 - smoothing` for the target, and spreads `smoothing` evenly over *all* words, the target and
+# `<pad>` included. With $V$ words and $\epsilon$ for `smoothing`, the loss of one position is
 #
 # $$ -\sum_{w=1}^{V} q_w \log p_w, \qquad q_w = \frac{\epsilon}{V} + \begin{cases} 1 - \epsilon &
 # \text{if } w \text{ is the target} \\ 0 & \text{otherwise} \end{cases} $$

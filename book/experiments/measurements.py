@@ -9,11 +9,8 @@ that made them left them.
 - `budget`: `steps`, `seeds` (how many, from 0 on) and what else the command was given;
 - `runs`: a list of dicts, one for each run; the experiment's module says with which keys.
 
-The other files are made by commands of their own, and have their own forms. `ingredients.json` is
-written, and described, by `solutions.translator.measure.ingredients`.
-
-`runs.json` is a list with one dict for each long run, written by `python -m solutions.translator
-evaluate --record`:
+The other files are made by commands of their own, and have their own forms. `runs.json` is a list
+with one dict for each long run, written by `python -m solutions.translator evaluate --record`:
 
 - `text`: what was translated, such as "Multi30k, English-German";
 - `command`: the whole command line;
@@ -45,11 +42,6 @@ from book.experiments import Experiment
 FOLDER = Path(__file__).resolve().parents[1] / "measured"
 NOTHING = "–"
 MADE_ELSEWHERE = {
-    "ingredients": Experiment(
-        page="ch09_training",
-        asks="what does each ingredient of the recipe buy?",
-        command="python -m solutions.translator.measure.ingredients",
-    ),
     "runs": Experiment(
         page="ch09_training",
         asks="what comes of training on real text?",
@@ -71,28 +63,6 @@ def write(path, measured):
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(f'{head[:-2]},\n "runs": [\n{lines}\n ]\n}}\n', encoding="utf-8")
     unfinished.replace(path)
-
-
-def by_ingredient(measured, score="exact"):
-    """Return dict: variant of the recipe -> its scores, one a seed."""
-    groups = {}
-    for run in measured["runs"]:
-        groups.setdefault(run["ingredient"], []).append(run[score])
-    return groups
-
-
-def clearly_worse(groups, baseline):
-    """Return the variants whose best seed is below the worst seed of the baseline."""
-    return [name for name, scores in groups.items() if max(scores) < min(groups[baseline])]
-
-
-def ingredients_table(measured):
-    """Return the table of all variants: mean and range of the exact translations and of the
-    validation loss.
-    """
-    exact, loss = (by_ingredient(measured, score) for score in ("exact", "loss"))
-    rows = [(name, spread(exact[name], 100, 1, " %"), spread(loss[name], 1, 2)) for name in exact]
-    return table(("recipe", "exactly right", "validation loss"), rows)
 
 
 def runs_table(runs):

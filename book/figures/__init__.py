@@ -56,12 +56,14 @@ from book.figures.ch07_layers import (
 )
 from book.figures.ch08_encoder_decoder import heads_at_a_step, next_words
 from book.figures.ch09_training import (
-    greedy_and_beam,
+    beam_gains,
     learning_curve,
     learning_rates,
     loss_of_confidence,
     losses_by_rate,
-    recipe_dots,
+    overfitting,
+    paired_differences,
+    schedules_by_rate,
     two_batches,
 )
 from book.figures.ch10_gpu import (

@@ -1,5 +1,7 @@
 """The figures of chapter 9: a run, its recipe, and a search."""
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -69,41 +71,65 @@ def two_batches(lengths, titles):
     return figure
 
 
-def learning_curve(training, validation, start):
-    """Draw the losses of a run on a logarithmic axis.
+def learning_curve(training, validation, norms, start, floor):
+    """Draw the losses of a run and, below them, the length of its gradients, on logarithmic axes.
 
     Args:
-        training, validation: lists of (step, loss).
+        training, validation: lists of (step, loss), neither smoothed.
+        norms: (steps,) of the gradient before clipping.
         start: the loss of a model that gives every word the same probability.
+        floor: the loss of a model that gives every right word what smoothing asks for.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.4, 3.0))
-    ax.axhline(start, color=GREY, linewidth=1, linestyle=":")
-    ax.text(
-        training[-1][0],
-        0.9 * start,
-        "every word equally likely",
-        color=GREY,
-        ha="right",
-        va="top",
-        fontsize=9,
+    figure, (ax, below) = plt.subplots(
+        2, 1, figsize=(5.4, 4.4), sharex=True, height_ratios=(2.2, 1), layout="constrained"
     )
-    ax.plot(*zip(*training, strict=True), color=BLUE, label="training, labels smoothed")
-    ax.plot(
-        *zip(*validation, strict=True),
-        "o-",
-        color=ORANGE,
-        markersize=4,
-        label="validation, not smoothed",
-    )
-    ax.set(xlabel="step", ylabel="loss of a word (log scale)", yscale="log", xlim=(0, None))
-    low = min(loss for _, loss in validation)
-    levels = [level for level in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5) if level > low / 2]
+    last = training[-1][0]
+    lines = {"every word equally likely": (start, 0.92, "top")}
+    lines["what smoothing asks for"] = floor, 1.06, "bottom"
+    for text, (level, beside, side) in lines.items():
+        ax.axhline(level, color=GREY, linewidth=1, linestyle=":")
+        place = 0.99 * last, beside * level
+        ax.text(*place, text, color=GREY, ha="right", va=side, fontsize=9)
+    ax.plot(*zip(*training, strict=True), color=BLUE, label="training (one batch)")
+    ax.plot(*zip(*validation, strict=True), "o-", color=ORANGE, markersize=4, label="validation")
+    ax.set(ylabel="plain loss of a word", yscale="log", xlim=(0, last), ylim=(0.8 * floor, None))
+    levels = [level for level in (0.1, 0.2, 0.5, 1, 2, 5) if level > 0.8 * floor]
     ax.set_yticks(levels, [f"{level:g}" for level in levels])
-    ax.minorticks_off()
-    ax.legend(loc="upper right", bbox_to_anchor=(1, 0.86))
+    ax.legend(loc="upper right", bbox_to_anchor=(1, 0.88))
+    below.plot(range(1, len(norms) + 1), norms, color=BLUE, linewidth=0.8)
+    below.axhline(1, color=ORANGE, linewidth=1)
+    beside = {"transform": below.get_yaxis_transform(), "color": ORANGE, "fontsize": 9}
+    below.text(1.01, 1, "clipped\nabove", va="center", **beside)
+    below.set(xlabel="step", ylabel="gradient’s length", yscale="log")
+    low, high = min(norms), max(norms)
+    levels = [each for each in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if low / 2 < each < 2 * high]
+    below.set_yticks(levels, [f"{level:g}" for level in levels])
+    for each in (ax, below):
+        each.minorticks_off()
+    return figure
+
+
+def overfitting(curves, stops):
+    """Draw the loss on the training text and on the validation sentences, one colour a setting.
+
+    Args:
+        curves: dict from a label to (looks, 3): step, training loss, validation loss.
+        stops: dict from the same labels to the (step, loss) where validation is lowest.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.4, 3.1))
+    for (label, curve), colour in zip(curves.items(), (ORANGE, BLUE), strict=True):
+        steps, training, validation = np.asarray(curve).T
+        ax.plot(steps, training, "--", color=colour, label=f"{label}: the 1,000 pairs")
+        ax.plot(steps, validation, color=colour, label=f"{label}: validation")
+        ax.plot(*stops[label], "o", color=colour, markersize=11, fillstyle="none")
+    ax.set(xlabel="step", ylabel="plain loss of a word", xlim=(0, None), ylim=(0, 2.6))
+    ax.legend(loc="upper right", fontsize=8)
     return figure
 
 
@@ -138,60 +164,104 @@ def losses_by_rate(losses):
     return figure
 
 
-def recipe_dots(groups, baseline):
-    """Show one score for each seed of each variant of a recipe, one row a variant.
+def schedules_by_rate(losses, exact, chosen):
+    """Draw two scores of several schedules against the highest learning rate.
 
     Args:
-        groups: dict from a variant to its scores, from 0 to 1.
-        baseline: the variant that the others are compared with; its range is shaded.
+        losses, exact: dict: schedule -> dict: rate -> a score for each seed.
+        chosen: dict: schedule -> the rate with the lowest validation loss.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.4, 0.7 + 0.27 * len(groups)))
-    shaded = [100 * score for score in groups[baseline]]
-    ax.axvspan(min(shaded), max(shaded), color="#D9E3EA", linewidth=0)
-    ax.axvline(float(np.mean(shaded)), color=GREY, linewidth=1)
-    for row, (name, scores) in enumerate(groups.items()):
-        percents = [100 * score for score in scores]
-        colour = BLUE if name == baseline else ORANGE
-        ax.plot(percents, [row] * len(percents), "o", color=colour, alpha=0.55, markeredgewidth=0)
-        ax.plot(np.mean(percents), row, "|", color=colour, markersize=13, markeredgewidth=2)
-    ax.set(
-        xlabel="sentences exactly right, percent",
-        yticks=range(len(groups)),
-        ylim=(len(groups) - 0.5, -0.5),
-        xlim=(-2, 102),
-    )
-    ax.set_yticklabels(groups)
-    ax.tick_params(axis="y", length=0)
+    figure, axes = plt.subplots(2, 1, figsize=(5.4, 5.2), sharex=True, layout="constrained")
+    looks = {"cosine": (BLUE, "o-"), "constant": (GREY, "^:"), "constant, averaged": (ORANGE, "s-")}
+    for ax, scores, factor in zip(axes, (losses, exact), (1, 100), strict=True):
+        for number, (name, by_rate) in enumerate(scores.items()):
+            colour, look = looks[name]
+            aside = 1.03 ** (number - 1)  # so that no dot hides another
+            rates = [rate * aside for rate in by_rate]
+            middles = [factor * np.mean(each) for each in by_rate.values()]
+            ax.plot(rates, middles, look[1:], color=colour)
+            for rate, each in zip(rates, by_rate.values(), strict=True):
+                dots = [factor * score for score in each]
+                ax.plot([rate] * len(dots), dots, look[0], color=colour, alpha=0.5, markersize=4)
+            ax.plot([], [], look, color=colour, markersize=4, label=name)
+            if name in chosen:
+                best = list(by_rate).index(chosen[name])
+                place = rates[best], middles[best]
+                ax.plot(*place, "o", color=colour, markersize=12, fillstyle="none")
+        ax.set(xscale="log")
+        ax.set_xticks(list(by_rate), [f"{rate:g}" for rate in by_rate])
+        ax.minorticks_off()
+    axes[0].set(ylabel="validation loss", ylim=(0, None))
+    axes[1].set(ylabel="exactly right, percent", xlabel="highest learning rate (log scale)")
+    axes[0].legend(fontsize=8)
     return figure
 
 
-def greedy_and_beam(names, greedy, beam):
-    """Draw two scores for each text: of greedy decoding, and of beam search.
+def paired_differences(rows, within):
+    """Draw by how much each change moves two scores: the differences of the seeds, and the interval
+    of their mean. What lies outside of an axis is written at its end.
 
     Args:
-        names: of the texts.
-        greedy, beam: a score for each.
+        rows: dict from a change to two pairs (differences, (low, high)), of the sentences that are
+            right, in points, and of the validation loss.
+        within: for each score how far its axis reaches to both sides.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.4, 0.8 + 0.32 * len(names)))
-    rows = range(len(names))
-    ax.hlines(rows, greedy, beam, color=GREY, linewidth=1.5)
-    ax.plot(greedy, rows, "o", color=ORANGE, label="greedy")
-    ax.plot(beam, rows, "o", color=BLUE, label="beam of 5")
-    for row, (before, after) in enumerate(zip(greedy, beam, strict=True)):
-        ax.text(after + 0.8, row, f"{after - before:+.1f}", va="center", fontsize=9, color=GREY)
-    ax.set(
-        xlabel="BLEU",
-        xlim=(0, max(beam) + 6),
-        yticks=rows,
-        ylim=(len(names) - 0.5, -0.5),
+    figure, axes = plt.subplots(
+        1, 2, figsize=(6.6, 0.9 + 0.29 * len(rows)), sharey=True, layout="constrained"
     )
-    ax.set_yticklabels(names)
+    heads = "exactly right, points\n(right is better)", "validation loss\n(left is better)"
+    for ax, score, reach, head in zip(axes, (0, 1), within, heads, strict=True):
+        ax.axvline(0, color=GREY, linewidth=1)
+        for row, found in enumerate(rows.values()):
+            differences, (low, high) = found[score]
+            clear = low > 0 or high < 0
+            colour = ORANGE if clear else BLUE
+            middle = float(np.mean(differences))
+            if abs(middle) > reach:
+                side = math.copysign(1, middle)
+                ax.plot(0.93 * side * reach, row, "<" if side < 0 else ">", color=colour)
+                text, place = f"{middle:+.2g}" if score else f"{middle:+.0f}", 0.84 * side * reach
+                ax.text(
+                    place, row, text, va="center", ha="left" if side < 0 else "right", fontsize=9
+                )
+                continue
+            ax.plot([max(low, -reach), min(high, reach)], [row, row], color=colour, linewidth=1.5)
+            inside = [each for each in differences if abs(each) <= reach]
+            ax.plot(inside, [row] * len(inside), "o", color=colour, alpha=0.45, markersize=4)
+            ax.plot(middle, row, "|", color=colour, markersize=12, markeredgewidth=2)
+        ax.set(xlabel=head, xlim=(-reach, reach), ylim=(len(rows) - 0.5, -0.5))
+        ax.tick_params(axis="y", length=0)
+    axes[0].set_yticks(range(len(rows)), list(rows))
+    return figure
+
+
+def beam_gains(names, greedy, beam):
+    """Draw by how much a beam raises the BLEU of each run.
+
+    Args:
+        names: of the runs' texts; runs of one text share a row.
+        greedy, beam: a score for each run.
+
+    Returns:
+        the matplotlib figure.
+    """
+    rows = list(dict.fromkeys(names))
+    figure, ax = plt.subplots(figsize=(6.4, 0.8 + 0.34 * len(rows)))
+    ax.axvline(0, color=GREY, linewidth=1)
+    for name, before, after in zip(names, greedy, beam, strict=True):
+        ax.plot(after - before, rows.index(name), "o", color=BLUE, alpha=0.6)
+    ax.set(
+        xlabel="BLEU gained by a beam of 5",
+        xlim=(-0.1, None),
+        yticks=range(len(rows)),
+        ylim=(len(rows) - 0.5, -0.5),
+    )
+    ax.set_yticklabels([f"{name}, greedy {greedy[names.index(name)]:.1f}" for name in rows])
     ax.tick_params(axis="y", length=0)
-    ax.legend(loc="lower right")
     return figure

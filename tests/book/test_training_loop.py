@@ -7,8 +7,8 @@ import torch
 
 from book.experiments import measurements
 from book.experiments.training import (
-    averaging,
     learning_rates,
+    overfitting,
     planted_bugs,
     reports,
     training_loop,
@@ -30,6 +30,7 @@ FOUND_BEFORE_TRAINING = {  # the first question that finds it
     "the decoder sees later words": "later_word",
     "padding of the source is not masked": "source_padding",
     "cross-attention reads the decoder": "other_source",
+    "scores are not divided by √d_k": "scores",
     "the same, and tied to the generator": "first_loss",
     "softmax before the loss": "one_batch",
     "the answer is not shifted": "target_padding",
@@ -71,8 +72,10 @@ def test_the_loop_learns():
     page = training_loop.loop_with()
     model = page["new_model"](seed=7)
     history = page["train"](model, page["training"], page["validation"], steps=60)
-    assert [step for step, _, _ in history] == [20, 40, 60]
+    assert [step for step, *_ in history] == [20, 40, 60]
     assert history[-1][2] < history[0][2] - 0.5
+    assert history[-1][1] < history[0][1] - 0.5
+    assert all(len(norms) == 20 and min(norms) > 0 for *_, norms in history)
 
 
 @pytest.mark.parametrize("bug", BUGS)
@@ -87,11 +90,40 @@ def test_what_is_asked_before_training_finds_these_bugs_and_no_others(bug):
 
 def test_the_recorded_bugs_are_those_that_are_planted():
     measured = measurements.load("planted_bugs")
-    assert list(reports.by_bug(measured)) == list(BUGS)
+    assert list(reports.by_bug(measured)) == list(BUGS) == list(reports.WHY)
     assert all(
         len(runs) == measured["budget"]["seeds"] for runs in reports.by_bug(measured).values()
     )
     assert all(set(run["answers"]) >= set(planted_bugs.QUESTIONS) for run in measured["runs"])
+
+
+def test_the_matrix_marks_what_fails_and_where_the_loss_is():
+    def run(bug, loss, **wrong):
+        right = dict.fromkeys(planted_bugs.QUESTIONS, 0.0)
+        right |= {"scores": 0.3, "other_source": 1.0, "exchanged": 3.0, "forced": 1.0}
+        return {"bug": bug, "loss": loss, "exact": 0.5, "answers": right | wrong}
+
+    leak = "the decoder sees later words"
+    runs = [run(NONE, 0.8), run(NONE, 1.0), run(leak, 0.5, later_word=0.2), run(leak, 0.7)]
+    runs += [run("no zero_grad", 0.9, forced=0.5), run("no zero_grad", 2.0, forced=0.4)]
+    rows = reports.bug_matrix({"runs": runs}).data.splitlines()[2:]
+    cells = [[each.strip() for each in row.strip("|").split("|")] for row in rows]
+    assert [row[1] for row in cells] == ["0.80–1.00", "0.50–0.70", "0.90–2.00"]
+    marks = [{place for place, each in enumerate(row[3:-1], 1) if each} for row in cells]
+    assert marks == [set(), {3}, {10}]
+    assert cells[1][5] == reports.SOME_SEEDS and cells[2][12] == reports.EVERY_SEED
+    assert [row[-1] for row in cells] == ["", reports.LOWER, ""]
+    assert reports.beside([run(NONE, 1.1)], runs[:2]) == reports.HIGHER
+
+
+def test_a_small_text_is_measured_on_both_sides():
+    run = overfitting.one_run(40, 0.2, 7)
+    assert [step for step, _, _ in run["curve"]] == [20, 40]
+    assert run["curve"][1][1] < run["curve"][0][1] and 0 <= run["exact"] <= 1
+    assert overfitting.lowest({"curve": [(20, 3.0, 2.0), (40, 2.0, 1.5), (60, 1.0, 1.7)]}) == (
+        40,
+        1.5,
+    )
 
 
 def test_the_best_rate_is_chosen_for_each_length_and_seed():
@@ -135,13 +167,3 @@ def test_only_forcing_a_model_on_its_own_output_finds_a_wrong_decoder():
         exact[bug] = suspect.exact(ids)
         assert (suspect.forced(model, src, ids) == 1) == (bug == NONE)
     assert exact[NONE] > 0.7 > 0.2 > exact["the decoder gets the last word alone"]
-
-
-@pytest.mark.long
-def test_averaged_checkpoints_win_with_an_unseen_seed():
-    """The headline claim, at the budget at which the page makes it, and at twice as many steps."""
-    for steps in (400, 800):
-        runs = {run["ingredient"]: run for run in averaging.measure((steps,), range(11, 12))}
-        cosine, averaged = runs[averaging.COSINE], runs[averaging.AVERAGED]
-        assert averaged["loss"] < cosine["loss"]
-        assert averaged["exact"] > cosine["exact"] - 0.02

@@ -58,8 +58,8 @@ class Unscaled(Transformer):
         return query * math.sqrt(self.d_model // heads)
 
 
-class TiedAndLarge(Transformer):
-    """Its generator shares the target's embedding; that starts at PyTorch's standard deviation."""
+class Tied(Transformer):
+    """Its generator shares the target's embedding."""
 
     def __init__(self, *arguments, **named):
         super().__init__(*arguments, **named)
@@ -110,7 +110,7 @@ class Bug:
 
 LOGITS = "logits = model(src, decoder_input)"
 ZERO_GRAD = "        optimizer.zero_grad()\n"
-CLIP = "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+NO_CLIPPING = "(model.parameters(), 1.0)", "(model.parameters(), math.inf)"
 LARGE = ("std=64**-0.5", "std=1.0")
 BUGS = {
     NONE: Bug(),
@@ -119,7 +119,7 @@ BUGS = {
     "cross-attention reads the decoder": Bug(model={"kind": ReadingItself}),
     "scores are not divided by √d_k": Bug(model={"kind": Unscaled}),
     "embeddings start at PyTorch's size": Bug(edits=(LARGE,)),
-    "the same, and tied to the generator": Bug(edits=(LARGE,), model={"kind": TiedAndLarge}),
+    "the same, and tied to the generator": Bug(edits=(LARGE,), model={"kind": Tied}),
     "softmax before the loss": Bug(edits=((LOGITS, f"{LOGITS}.softmax(dim=-1)"),)),
     "the answer is not shifted": Bug(
         names={"teacher_forcing_pair": lambda ids: (ids[:, :-1], ids[:, :-1])}
@@ -138,7 +138,7 @@ BUGS = {
         )
     ),
     "no zero_grad": Bug(edits=((ZERO_GRAD, ""),)),
-    "no zero_grad, no clipping": Bug(edits=((ZERO_GRAD, ""), (CLIP, ""))),
+    "no zero_grad, no clipping": Bug(edits=((ZERO_GRAD, ""), NO_CLIPPING)),
     "the optimizer holds a copy": Bug(
         edits=(("AdamW(model.parameters()", "AdamW(copied(model).parameters()"),),
         names={"copied": copy.deepcopy},

@@ -61,7 +61,7 @@ class Suspect:
     def loss_at_the_start(self, src, tgt):
         """Return the loss that the loop reports for a batch, of a model that never moves."""
         train, batch = self.without_smoothing["train"], OneBatch(src, tgt)
-        *_, (_, loss, _) = train(self.model(dropout=0.0), batch, (src, tgt), steps=20, highest=0.0)
+        *_, (_, loss, *_) = train(self.model(dropout=0.0), batch, (src, tgt), steps=20, highest=0.0)
         return loss
 
     def first_loss(self):
@@ -85,6 +85,25 @@ class Suspect:
     def later_word(self):
         """Return how much logits move if the last word of the target is another."""
         return self.moved(tgt=torch.cat([self.tgt[:, :-1], self.tgt[:, -1:] + 1], dim=1))
+
+    @torch.no_grad()
+    def scores(self):
+        """Return the standard deviation of the encoder's first scores."""
+        model, seen = self.model(dropout=0.0).eval(), []
+        attention = model.encoder[0].self_attention
+        for projection in (attention.w_q, attention.w_k):
+            projection.register_forward_hook(lambda module, given, made: seen.append(made))
+        model(self.src, self.tgt)
+        query, key = (
+            each.unflatten(-1, (attention.num_heads, -1)).transpose(1, 2) for each in seen
+        )
+        scores = query @ key.mT / math.sqrt(query.shape[-1])  # (batch, heads, query_len, key_len)
+        words = self.src != 0
+        return (
+            torch.stack([each[..., row].std() for each, row in zip(scores, words, strict=True)])
+            .mean()
+            .item()
+        )
 
     def other_source(self):
         """Return how much logits move if each target gets another source."""
@@ -121,7 +140,7 @@ class Suspect:
     def one_batch(self):
         """Return the last loss of sixty steps with one batch."""
         train, batch = self.without_smoothing["train"], (self.src, self.tgt)
-        *_, (_, loss, _) = train(
+        *_, (_, loss, *_) = train(
             self.model(dropout=0.0), OneBatch(*batch), batch, steps=ONE_BATCH_STEPS, warmup=10
         )
         return loss
@@ -173,9 +192,10 @@ class Suspect:
 
 
 # What is asked, the cheapest first -> (the method that answers, whether an answer is as it should
-# be). The first six need no training, the seventh some seconds.
+# be). The first seven need no training, the eighth some seconds.
 QUESTIONS = {
     "first_loss": lambda answer: abs(answer) < 0.5,
+    "scores": lambda answer: 0.2 < answer < 0.6,  # 1/3, as PyTorch draws the projections
     "later_word": lambda answer: answer < ALIKE,
     "other_source": lambda answer: answer > 100 * ALIKE,
     "source_padding": lambda answer: answer < ALIKE,
@@ -185,7 +205,7 @@ QUESTIONS = {
     "exchanged": lambda answer: answer > 0.5,
     "forced": lambda answer: answer == 1,
 }
-BEFORE_TRAINING = tuple(QUESTIONS)[:7]
+BEFORE_TRAINING = tuple(QUESTIONS)[:8]
 
 
 def answers(bug, seed=0, questions=BEFORE_TRAINING):

@@ -4,21 +4,32 @@ import numpy as np
 from IPython.display import Markdown
 
 from book.experiments import measurements
-from book.experiments.training import planted_bugs
+from book.experiments.training import ingredients, planted_bugs
 from book.experiments.training.bugs import NONE
 
-PAPER = "Vaswani et al. 2017, base"
-ASKED = {  # the question -> how its answer is shown
-    "first_loss": "loss before the first step: ln V {:+.1f}",
-    "later_word": "a later word moves logits by {:.2f}",
-    "other_source": "another source moves logits by {:.4f}",
-    "source_padding": "padding of the source moves logits by {:.2f}",
-    "target_padding": "padding of the target moves the loss by {:.3f}",
-    "old_gradients": "after another batch, the gradient of this one differs by {:.0%}",
-    "one_batch": "one batch, 60 times: loss {:.2f}",
-    "exchanged": "with another source the loss rises by only {:.2f}",
-    "forced": "forced on its own output, {:.0%} of the sentences agree",
+PAPER, LARGE = "Vaswani et al. 2017, base", "LLaMA 7B, 2023"
+SILENT = "not mentioned"
+WHY = {  # a bug -> what it does
+    NONE: "",
+    "the decoder sees later words": "it copies the answer, and in translating there is none",
+    "padding of the source is not masked": "words attend to padding; batches by length have little",
+    "cross-attention reads the decoder": "the source never arrives",
+    "scores are not divided by √d_k": "the softmax starts too sharp",
+    "embeddings start at PyTorch's size": "they drown the positions; a norm hides their size",
+    "the same, and tied to the generator": "nothing after the generator hides it",
+    "softmax before the loss": "the loss takes another softmax, of numbers from 0 to 1",
+    "the answer is not shifted": "it says the word that it has just read",
+    "the loss counts padding": "rarely trained on, but counted in validation",
+    "sources belong to other targets": "it learns Italian, not translating",
+    "no zero_grad": "all gradients so far are summed; clipping lets the old ones fade",
+    "no zero_grad, no clipping": "they are summed, and nothing fades",
+    "the optimizer holds a copy": "it moves other weights than the model’s",
+    "the rate is ten times as high": "it jumps over what it looks for",
+    "dropout stays on in translating": "each word comes from another model",
+    "the decoder gets the last word alone": "trained rightly, but decoding forgets",
 }
+EVERY_SEED, SOME_SEEDS = "●", "○"
+LOWER, HIGHER = "↓", "↑"
 
 
 def by_budget(measured):
@@ -49,24 +60,30 @@ def longer_runs(measured):
     )
 
 
-def at_twice_the_budget(measured, best, recipe):
-    """Say whether the averaged checkpoints still win after twice as many steps."""
-    if measured is None:
-        return Markdown(
-            "Whether it still wins with more steps is not measured yet: `python -m book.experiments"
-            " averaging` would say."
-        )
-    groups = measurements.by_ingredient(measured)
-    won, whole = (measurements.spread(groups[name], 100, 1, " %") for name in (best, recipe))
-    losses = measurements.by_ingredient(measured, "loss")
-    lower, higher = (measurements.spread(losses[name], 1, 3) for name in (best, recipe))
-    steps = measured["budget"]["steps"][0]
-    command = measured["command"]
-    return Markdown(
-        f"With twice the budget, {steps} steps, it is {won} against {whole} of the sentences, and a"
-        f" loss of {lower} against {higher}: `{command}`"
-        f" ({made_by(measured)})."
-    )
+def ingredients_table(measured):
+    """Return the table of all changes: both scores, and the mean differences from what each change
+    is compared with, with the interval of that mean; what is clear is bold.
+    """
+    columns = [(ingredients.scores_of(measured, score)) for score in ("exact", "loss")]
+    rows = []
+    for name in columns[0]:
+        row = [name]
+        for scores, factor, digits, unit in zip(columns, (100, 1), (1, 3), (" %", ""), strict=True):
+            row.append(f"{factor * np.mean(scores[name]):.{digits}f}{unit}")
+            row.append(difference(ingredients.paired(scores, name), factor, digits))
+        rows.append(row)
+    heads = ("change", "exactly right", "difference, points", "loss", "difference")
+    return measurements.table(heads, rows)
+
+
+def difference(differences, factor, digits):
+    """Write a mean difference with its interval: "-1.2 (-2.0 to -0.4)"."""
+    if not any(differences):
+        return ""
+    low, high = ingredients.interval(differences)
+    numbers = (f"{factor * each:+.{digits}f}" for each in (np.mean(differences), low, high))
+    said = "{} ({} to {})".format(*numbers).replace("-", "−")
+    return f"**{said}**" if low > 0 or high < 0 else said
 
 
 def made_by(measured):
@@ -84,39 +101,48 @@ def by_bug(measured):
     return found
 
 
-def first_question(runs):
-    """Return the first question that all runs of a bug answer as no honest one would; None where
-    there is none.
-    """
+def failures(runs):
+    """Return dict: question -> of how many seeds the answer is not as it should be."""
     wrong = [planted_bugs.found_by(run) for run in runs]
-    return next(
-        (name for name in planted_bugs.QUESTIONS if all(name in each for each in wrong)), None
-    )
+    return {name: sum(name in each for each in wrong) for name in planted_bugs.QUESTIONS}
 
 
-def said(runs):
-    """Say what found a bug, with the mean of the answers."""
-    name = first_question(runs)
-    if name is None:
-        return "none; only the honest run beside it"
-    return ASKED[name].format(np.mean([run["answers"][name] for run in runs]))
-
-
-def bug_table(measured):
-    """Return the table of planted bugs: validation loss as the loop reports it, exact translations,
-    and the question that finds the bug.
+def beside(runs, honest):
+    """Say where the losses of a bug's runs are beside the range of honest ones: `LOWER`, `HIGHER`,
+    or "" where the ranges overlap.
     """
-    rows = []
-    for bug, runs in by_bug(measured).items():
-        loss, exact = (np.mean([run[key] for run in runs]) for key in ("loss", "exact"))
-        found = "" if bug == NONE else said(runs)
-        rows.append((f"*{bug}*" if bug == NONE else bug, f"{loss:.2f}", f"{exact:.0%}", found))
-    heads = ("bug", "validation loss", "exactly right", "found by")
+    losses, others = ([run["loss"] for run in each] for each in (runs, honest))
+    if max(losses) < min(others):
+        return LOWER
+    return HIGHER if min(losses) > max(others) else ""
+
+
+def bug_matrix(measured):
+    """Return the table of planted bugs: what each does, the ranges of the validation loss as the
+    loop reports it and of the exact translations, and which questions it fails.
+    """
+    groups, rows = by_bug(measured), []
+    for bug, runs in groups.items():
+        wrong = failures(runs).values()
+        marks = ({0: "", len(runs): EVERY_SEED}.get(count, SOME_SEEDS) for count in wrong)
+        name = f"*{bug}*" if bug == NONE else f"**{bug}**: {WHY[bug]}"
+        loss = between([run["loss"] for run in runs], 1, 2)
+        exact = between([run["exact"] for run in runs], 100, 0)
+        rows.append((name, loss, exact, *marks, beside(runs, groups[NONE])))
+    numbers = range(1, 1 + len(planted_bugs.QUESTIONS))
+    heads = ("bug", "loss", "right, %", *numbers, len(numbers) + 1)
     return measurements.table(heads, rows)
 
 
+def between(numbers, factor, digits):
+    """Write a range: "0.87–1.12"."""
+    low, high = (f"{factor * each:.{digits}f}" for each in (min(numbers), max(numbers)))
+    return low if low == high else f"{low}–{high}"
+
+
 def recipe_table(optimizer, model, preset):
-    """Return the recipe: of the paper, of the page's loop, and of a preset of the course.
+    """Return the recipe: of the paper, of the page's loop, of a preset of the course, and of a
+    large language model (Touvron et al. 2023).
 
     Args:
         optimizer: of the course's Training.
@@ -130,24 +156,37 @@ def recipe_table(optimizer, model, preset):
     width = model.encoder[0].feed_forward.linear_1.out_features
     pre_norm = {True: "pre-norm", False: "post-norm"}
     rows = [
-        ("optimizer", "Adam, β 0.9, 0.98", "AdamW, β 0.9, 0.98", adam),
-        ("its ε", "1e-9", "1e-8, PyTorch's", f"{group['eps']:.0e}".replace("e-0", "e-")),
-        ("weight decay", "none", "0", f"{group['weight_decay']:g}"),
-        ("highest rate", "0.0007", "0.01", f"{preset['learning_rate']:g}"),
-        ("warm-up, steps", "4,000", "60", preset["warmup"]),
-        ("then", "falls with √step", "cosine to 0", preset.get("schedule", "cosine") + " to 0"),
-        ("steps", "100,000", "400", f"{preset['steps']:,}"),
-        ("words in a batch, at most", "about 25,000", "512", f"{preset['tokens']:,}"),
-        ("clipping, to a norm of", "not mentioned", "1", "1"),
-        ("label smoothing", "0.1", "0.1", f"{preset['smoothing']:g}"),
-        ("dropout", "0.1", f"{model.dropout.p:g}", f"{preset['dropout']:g}"),
+        ("optimizer", "Adam, β 0.9, 0.98", "AdamW, β 0.9, 0.98", adam, "AdamW, β 0.9, 0.95"),
+        ("its ε", "1e-9", "1e-8", f"{group['eps']:.0e}".replace("e-0", "e-"), SILENT),
+        ("weight decay", "none", "0", f"{group['weight_decay']:g}", "0.1"),
+        ("highest rate", "0.0007", "0.01", f"{preset['learning_rate']:g}", "0.0003"),
+        ("warm-up, steps", "4,000", "60", preset["warmup"], "2,000"),
+        (
+            "then",
+            "falls with √step",
+            "cosine to 0",
+            preset.get("schedule", "cosine") + " to 0",
+            "cosine to a tenth",
+        ),
+        ("steps", "100,000", "400", f"{preset['steps']:,}", "about 250,000"),
+        (
+            "tokens in a batch",
+            "about 25,000 a side",
+            "up to 512",
+            f"up to {preset['tokens']:,}",
+            "4 million",
+        ),
+        ("clipping, to a norm of", SILENT, "1", "1", "1"),
+        ("label smoothing", "0.1", "0.1", f"{preset['smoothing']:g}", SILENT),
+        ("dropout", "0.1", f"{model.dropout.p:g}", f"{preset['dropout']:g}", SILENT),
         (
             "norms",
             "post-norm",
             pre_norm[model.norm_first],
             pre_norm[preset.get("norm_first", True)],
+            "pre-norm, RMSNorm",
         ),
-        ("embeddings start with deviation", "not mentioned", "1/√d_model", "1/√d_model"),
+        ("embeddings start with deviation", SILENT, "1/√d_model", "1/√d_model", SILENT),
         (
             "layers, heads, d_model, d_ff",
             "6 + 6, 8, 512, 2,048",
@@ -155,10 +194,18 @@ def recipe_table(optimizer, model, preset):
             "{num_encoder_layers} + {num_decoder_layers}, {num_heads}, {d_model}, {d_ff}".format(
                 **preset
             ),
+            "32, 32, 4,096, about 11,000",
         ),
-        ("finished model", "mean of the last 5 checkpoints", "the last weights", averaged(preset)),
+        (
+            "finished model",
+            "mean of the last 5 checkpoints",
+            "the last weights",
+            averaged(preset),
+            SILENT,
+        ),
     ]
-    return measurements.table(("setting", PAPER, "the loop of this page", "preset `small`"), rows)
+    heads = ("setting", PAPER, "the loop of this page", "preset `small`", LARGE)
+    return measurements.table(heads, rows)
 
 
 def averaged(preset):

@@ -18,10 +18,10 @@ from torch import nn
 from book.experiments import Experiment
 from solutions.ch08_encoder_decoder import Transformer, greedy_decode
 from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair
+from solutions.translator.corpus import easy_part
 from solutions.translator.data.batches import Batches, padded
 from solutions.translator.data.tokenizer import Tokenizer
 from solutions.translator.measure import evaluation
-from solutions.translator.measure.ingredients import easy_part
 
 PAGE = Path(__file__).resolve().parents[2] / "ch09_training.md"
 DATA, *CELLS = "training-data", "training-model", "training-loop", "training-translate"
@@ -124,7 +124,7 @@ EXPERIMENT = Experiment(
     page="ch09_training",
     asks="how far does the page's own loop come, and does it go on with more steps?",
     short={"steps": 400, "seeds": 1},
-    long={"steps": (400, 800), "seeds": 3},
+    long={"steps": (400, 800), "seeds": 5},
     initialisation="PyTorch's default, embeddings with standard deviation 1/sqrt(d_model)",
     measure=measure,
 )

@@ -2,6 +2,8 @@
 what it writes on the way and what it makes of held-out sentences in the end.
 """
 
+import contextlib
+import io
 import json
 import tempfile
 from pathlib import Path
@@ -9,7 +11,6 @@ from pathlib import Path
 from book.experiments import Experiment
 from solutions.translator import corpus
 from solutions.translator.measure import evaluation
-from solutions.translator.measure.ingredients import easy_part, quietly
 from solutions.translator.runs import FinishedRun, prepare
 from solutions.translator.settings import Settings, Shape
 
@@ -38,10 +39,10 @@ def one_run(steps, seed, whole):
     Args:
         whole: also note what it writes.
     """
-    easy = easy_part()
+    easy = corpus.easy_part()
     sentences = [PROMISE, *easy["validation"]]
     settings = Settings(**SETTINGS, steps=steps, seed=seed)
-    with tempfile.TemporaryDirectory() as folder, quietly():
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         training = prepare(folder, easy["train"], sentences, SHAPE, settings)
         parameters = sum(each.numel() for each in training.model.parameters())
         loss = training.run()

@@ -27,12 +27,14 @@ from solutions.translator.corpus.draw import (
     kept_back_pairs,
     splits,
 )
+from solutions.translator.corpus.easy import LONGEST, easy_part
 from solutions.translator.corpus.spelling import as_pair, sentence, words
 from solutions.translator.corpus.statements import COMPARATIVES
 
 __all__ = [
     "COMPARATIVES",
     "ENTITIES",
+    "LONGEST",
     "PROMISE",
     "ROLES",
     "SEEN",
@@ -43,6 +45,7 @@ __all__ = [
     "annotations",
     "as_pair",
     "collect",
+    "easy_part",
     "examples",
     "kept_back_pairs",
     "sentence",

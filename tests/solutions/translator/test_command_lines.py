@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from solutions.translator import export_onnx
-from solutions.translator.measure import bench, ingredients
+from solutions.translator.measure import bench
 from tests.solutions.translator.test_settings import flat
 
-PROGRAMS = {"export_onnx": export_onnx, "bench": bench, "ingredients": ingredients}
+PROGRAMS = {"export_onnx": export_onnx, "bench": bench}
 
 
 @pytest.fixture
@@ -59,39 +59,6 @@ def test_the_bench_takes_the_course_s_corpus_or_real_text(done, capsys):
     assert done["bench_batches"][1:] == ([("a.en", "a.en"), ("a.it", "a.it")], Path("a.en"))
 
 
-def test_the_ingredients_are_measured_with_what_is_given(monkeypatch, tmp_path):
-    class Done:
-        def __init__(self, *given):
-            self.given = given
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *trouble):
-            pass
-
-        def submit(self, function, name, seed, steps):
-            return Found({"ingredient": name, "seed": seed, "exact": steps / 10})
-
-    class Found(dict):
-        def result(self):
-            return dict(self)
-
-        __hash__ = object.__hash__
-
-    monkeypatch.setattr(ingredients, "ProcessPoolExecutor", Done)
-    monkeypatch.setattr(ingredients, "as_completed", lambda jobs: jobs)
-    monkeypatch.setattr(
-        ingredients, "easy_part", lambda: dict.fromkeys(("train", "random", "combinations"), ())
-    )
-    given = f"--into {tmp_path / 'new'} --steps 7 --seeds 2 --processes 1"
-    ingredients.main(given.split())
-    found = json.loads((tmp_path / "new" / ingredients.FILE).read_text())
-    assert len(found["runs"]) == 2 * len(ingredients.VARIANTS)
-    assert found["runs"][1] == {"ingredient": ingredients.FULL, "seed": 1, "exact": 0.7}
-    assert found["command"].endswith("--steps 7 --seeds 2 --processes 1")
-
-
 WRONG = {  # what is written, and what is said of it
     "export_onnx --into there": "--from",
     "export_onnx --from run": "nothing is asked for; give --into, --example, or both",
@@ -99,10 +66,6 @@ WRONG = {  # what is written, and what is said of it
     "bench --threads all": "--threads: 'all' is not a whole number of at least 1",
     "bench --target a.it": "--target is for --source, which is not given",
     "bench --round 3": "--round",
-    "ingredients": "--into",
-    "ingredients --into x --steps 1.5": "--steps: '1.5' is not a whole number of at least 1",
-    "ingredients --into x --seeds 0": "--seeds: '0' is not a whole number of at least 1",
-    "ingredients --into x --processes two": "--processes: 'two' is not a whole number",
 }
 
 
@@ -129,6 +92,5 @@ def test_help_says_what_each_option_does(program, capsys):
     for line in {
         "export_onnx": ["--from FOLDER folder of a finished run", "--into", "--example"],
         "bench": ["--rounds N of steps, of which the middle one counts", "(default: 7)"],
-        "ingredients": ["--into FOLDER gets ingredients.json", "(default: 400)"],
     }[program]:
         assert line in shown

@@ -931,3 +931,13 @@ def test_the_first_page_knows_how_long_a_sentence_may_be():
     script = (ROOT / "book" / "explorers" / "translating.js").read_text(encoding="utf-8")
     longest = max(len(english.split()) for english, _ in TRAIN)
     assert f"const LONGEST = {longest};" in script
+
+
+def test_the_easy_part_holds_short_sentences_and_every_word_of_the_promise():
+    easy = corpus.easy_part()
+    known = {word for english, _ in easy["train"] for word in corpus.words(english)}
+    assert known.issuperset(corpus.words(corpus.PROMISE))
+    assert corpus.PROMISE not in {english for pairs in easy.values() for english, _ in pairs}
+    for pairs in easy.values():
+        assert all(len(corpus.words(english)) <= corpus.LONGEST for english, _ in pairs)
+    assert all(easy[name] for name in ("train", "validation", "random", "combinations"))
