@@ -78,10 +78,11 @@ from book.figures.ch11_efficiency import (
     largest_tensors,
 )
 from book.figures.ch12_interpretation import (
+    answers,
+    heads_forming,
     noun_or_article,
-    promised_and_found,
     rows_of_dots,
-    two_trainings,
+    two_circuits,
 )
 from book.figures.ch13_family import (
     learned_from_few,
@@ -115,7 +116,7 @@ from book.figures.flow.ch09_training import (
 )
 from book.figures.flow.ch10_gpu import inside_a_gpu, memory_bars, tiled_product, two_workers
 from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles
-from book.figures.flow.ch12_interpretation import path_of_an_ablation, two_heads_in_turn
+from book.figures.flow.ch12_interpretation import path_of_an_ablation, qk_and_ov, two_heads_in_turn
 from book.figures.flow.ch13_family import (
     four_models,
     gated_features,

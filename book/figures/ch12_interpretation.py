@@ -1,9 +1,12 @@
-"""The figures of chapter 12: words and their links, heads as dots, and heads of two trainings."""
+"""The figures of chapter 12: numbers of several trainings as dots, heads as bubbles, and how
+induction heads form.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, DECODER, ENCODER, GREEN, GREY, MASKED, ORANGE, PURPLE
+from book.figures.maps import heatmap
+from book.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL
 
 
 def rows_of_dots(groups, xlabel, *, limits=None, highlight=()):
@@ -74,76 +77,82 @@ def noun_or_article(heads):
     return figure
 
 
-def promised_and_found(panels, groups):
-    """Draw for each head what a method promises and what switching the head off really does.
+def answers(shares, rows, columns, *, decimals=2):
+    """Show what is given to each of several things as colours, narrow enough for a phone, with
+    slanted names.
 
     Args:
-        panels: dict from a method to its numbers, one for each head.
-        groups: dict from a name of heads to (places among the heads, what is found for each).
+        shares: (rows, columns) non-negative.
+        rows, columns: names of what gives, and of what gets.
+        decimals: digits after the point; None leaves the numbers out.
 
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.6, 2.9), sharey=True)
-    colours = (ENCODER, DECODER, ORANGE)
-    for ax, (title, promised) in zip(axes, panels.items(), strict=True):
-        for (name, (places, found)), colour in zip(groups.items(), colours, strict=True):
-            x = [promised[place] for place in places]
-            ax.plot(
-                x, found, "o", color=colour, alpha=0.6, markersize=5, markeredgewidth=0, label=name
-            )
-        ax.set(title=title, yscale="log")
-        ax.xaxis.set_major_locator(plt.MaxNLocator(3))
-        ax.tick_params(axis="x", labelsize=8)
-    axes[0].set_ylabel("loss gained without it")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
+    figure, ax = plt.subplots(figsize=(5.0, 1.2 + 0.34 * len(rows)))
+    heatmap(shares, rows, columns, xlabel=None, ylabel=None, decimals=decimals, ax=ax)
+    ax.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor")
     return figure
 
 
-def two_trainings(overlap, pairing, titles):
-    """Draw the heads of two trainings side by side, with lines as thick as what they share.
+def heads_forming(looks, seed):
+    """Draw how a model learns to continue texts that repeat themselves: its losses in both halves
+    of a text, and what its heads look at. Other trainings are drawn faintly.
 
     Args:
-        overlap: (heads, heads), the share of weights that two heads have in common.
-        pairing: for each head on the left the one on the right that it is matched with.
-        titles: of both trainings.
+        looks: list of dict with `seed`, `step`, `first` and `second`, and `previous` and
+            `induction`, scores by layer and head.
+        seed: of the training that is drawn strongly.
 
     Returns:
         the matplotlib figure.
     """
-    overlap = np.asarray(overlap)
-    figure, ax = plt.subplots(figsize=(5.0, 2.9))
-    heads = len(overlap)
-    for (i, j), shared in np.ndenumerate(overlap):
-        matched = pairing[i] == j
-        colour = GREEN if matched else MASKED
-        ax.plot(
-            (0, 1),
-            (i, j),
-            color=colour,
-            linewidth=max(0.5, 36 * (shared - overlap.min())),
-            alpha=0.9 if matched else 0.35,
-            solid_capstyle="round",
-            zorder=2 if matched else 1,
+    figure, (losses, scores) = plt.subplots(2, 1, figsize=(6.2, 4.6), sharex=True)
+    seeds = sorted({look["seed"] for look in looks}, key=lambda each: each == seed)
+    for each in seeds:
+        mine = [look for look in looks if look["seed"] == each]
+        steps, strong = [look["step"] for look in mine], each == seed
+        faint = {} if strong else {"alpha": 0.3, "linewidth": 0.8}
+        lines = [
+            (losses, GREY, "first half", [look["first"] for look in mine]),
+            (losses, ORANGE, "second half", [look["second"] for look in mine]),
+        ]
+        previous, induction = (
+            np.array([look[name] for look in mine]) for name in ("previous", "induction")
         )
-        if matched:
-            x = 0.2
-            y = i + (j - i) * x
-            ax.text(
-                x,
-                y,
-                f"{shared:.2f}",
-                fontsize=9,
-                ha="center",
-                va="center",
-                zorder=3,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-            )
-    for x, title in zip((0, 1), titles, strict=True):
-        ax.text(x, -0.62, title, ha="center", va="bottom")
-        for head in range(heads):
-            ax.plot(x, head, "o", color=PURPLE, markersize=20, zorder=4)
-            ax.text(x, head, head, color="white", ha="center", va="center", zorder=5)
-    ax.set(xlim=(-0.15, 1.15), ylim=(heads - 0.5, -0.8))
-    ax.axis("off")
+        marker = previous[-1, 0].argmax()
+        names = {0: "layer 1, induction score", 1: "layer 2, induction score"}
+        for layer, head in np.ndindex(induction.shape[1:]):
+            if strong or layer:
+                colour = (GREY, ORANGE)[layer]
+                lines.append((scores, colour, names.pop(layer, None), induction[:, layer, head]))
+        name = "layer 1, one place back"
+        lines.append((scores, BLUE, name, previous[:, 0, marker]))
+        for ax, colour, label, numbers in lines:
+            ax.plot(steps, numbers, color=colour, label=label if strong else None, **faint)
+    losses.set(ylabel="loss (nats)", ylim=(0, None))
+    scores.set(xlabel="step", ylabel="weight", ylim=(0, 1), xlim=(0, looks[-1]["step"]))
+    losses.legend(loc="lower left", fontsize=8)
+    scores.legend(loc="upper left", fontsize=8)
+    return figure
+
+
+def two_circuits(titles, labels, matrices):
+    """Show two tables of words by words as colours, entries below 0 in white.
+
+    Args:
+        titles: of both.
+        labels: of both, what its rows and what its columns are.
+        matrices: of both, (words, words).
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.2))
+    for ax, title, (rows, columns), matrix in zip(axes, titles, labels, matrices, strict=True):
+        ax.imshow(np.clip(matrix, 0, None), cmap=SEQUENTIAL, vmin=0)
+        ax.set(title=title, ylabel=rows, xlabel=columns, xticks=(), yticks=())
+        for side in ax.spines.values():
+            side.set_color("#BBBBBB")
+            side.set_visible(True)
     return figure

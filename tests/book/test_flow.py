@@ -155,6 +155,7 @@ EXAMPLES = {  # the picture -> what it is given
         [0, 0, 1, 2, 3, 4, 5],
         [0, 0, 0, 0, 0, 2, 3],
     ),
+    "qk_and_ov": ("cat", "does", 64, 32, 32),
     "four_models": (
         [
             *(

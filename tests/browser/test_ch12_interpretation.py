@@ -45,16 +45,14 @@ def test_articles_without_the_heads_that_look_at_the_noun(chapter):
 
 def test_what_carries_a_gender_is_what_was_patched(chapter):
     noun, the = (runs("patching", places=[place]) for place in ("noun", "determiner"))
-    moved, flipped = (shown([run[key] for run in noun]) for key in ("moved", "flipped"))
-    told = f"it moves the logits by {moved} % and changes {flipped} % of the articles"
-    assert told in text(chapter)
-    assert f"which moves them by {shown([run['moved'] for run in the])} %" in text(chapter)
+    told = "Copied alone, the noun’s state moves the logits by {} %, that of “the” by {} %"
+    moved = [shown([run["moved"] for run in patched]) for patched in (noun, the)]
+    assert told.format(*moved) in text(chapter)
 
 
 @pytest.mark.parametrize(
     ("row", "method"),
     [
-        ("attention, first layer", "attention, first layer"),
         ("attention, last layer", "attention, last layer"),
         ("with rollout through the encoder", "last layer and rollout"),
         ("gradient, its length", "gradient"),
@@ -67,7 +65,28 @@ def test_the_table_of_methods_is_the_record(chapter, row, method):
     cells = chapter.get_by_role("row").filter(has=chapter.get_by_role("cell", name=row, exact=True))
     found = runs("explanations", method=method)
     wanted = [shown([run[key] for run in found]) for key in ("linked", "top", "noun")]
-    assert cells.get_by_role("cell").all_inner_texts() == [row, *wanted, found[0]["passes"]]
+    assert cells.get_by_role("cell").all_inner_texts() == [row, *wanted]
+
+
+def test_without_its_previous_token_head_a_model_is_lost(chapter):
+    """The table of what is switched off is the record of the trainings that came out well."""
+    found = [run for run in runs("induction", kind="model") if run["induction"]]
+    assert len(found) == 9
+    for row, name in (
+        ("the head of layer 1 that looks one place back", "the previous-token head"),
+        ("both heads of layer 2", "all induction heads"),
+    ):
+        cell = chapter.get_by_role("cell", name=row, exact=True)
+        cells = chapter.get_by_role("row").filter(has=cell).get_by_role("cell")
+        assert cells.nth(1).inner_text() == shown([run["without"][name] for run in found])
+
+
+def test_a_message_is_read_as_a_key(chapter):
+    printed = chapter.locator(".output").filter(has_text="copied into the").inner_text()
+    right = dict(re.findall(r"into the (\w+): ([\d.]+) right", printed))
+    assert (
+        float(right["keys"]) < 0.3 and min(float(right["queries"]), float(right["values"])) > 0.98
+    )
 
 
 def test_two_attentions_with_one_output(chapter):
@@ -81,7 +100,7 @@ def test_two_attentions_with_one_output(chapter):
 def test_the_induction_head_goes_on_with_the_text(chapter):
     printed = chapter.locator(".output").filter(has_text="induction scores").inner_text()
     both, no_first, no_second, _ = printed.strip().split("\n")
-    assert both == "1 1 says: - - - - - cat sat"
+    assert both == "1 1 says: - - - - - cat sleeps"
     assert no_first[3:] == no_second[3:] == " says: - - - - - - -"
 
 

@@ -1,4 +1,6 @@
-"""Chapter 12: which word translates which, the path of an ablation, and two heads in turn."""
+"""Chapter 12: which word translates which, the path of an ablation, two heads in turn, and what one
+of them looks for and copies.
+"""
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
@@ -137,5 +139,67 @@ def two_heads_in_turn(words, before, induction):
         " to it, the word before. The second head works at the last position, whose word is"
         f" {words[last]}: it looks for the position whose word before was {words[last]}, finds"
         f" position {there}, and takes what is written there, {words[there]}.",
+        draw,
+    )
+
+
+def qk_and_ov(word, follower, d_model, head_dim, words):
+    """Draw the two circuits of an induction head: from its own word and the word before a place to
+    a score, and from the word at that place to a logit.
+
+    Args:
+        word: the head's own, which was before the place, too.
+        follower: the word at the place.
+        d_model, head_dim: features of a state, and of a head.
+        words: how many there are.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, apart = Drawing(), 109 if phone else 214
+        wide, tall = apart - (12 if phone else 40), 44
+        lanes, levels = [0, apart, 2 * apart], [300, 170, 85, 0]
+
+        def box(lane, level, text, role, kind="box"):
+            centre = (lanes[lane], levels[level])
+            return sheet.box(centre, text, role, width=wide, height=tall, size=SMALL, kind=kind)
+
+        def up(lower, upper, text, role):
+            sheet.arrow(lower.north, upper.south, role=role, text=text)
+
+        mine = box(0, 0, f"my own word:\n“{word}”", "query")
+        before = box(1, 0, f"word before:\n“{word}”", "key")
+        there = box(2, 0, f"word there:\n“{follower}”", "value")
+        query = box(0, 1, f"query\n({head_dim})", "query")
+        key = box(1, 1, f"key\n({head_dim})", "key")
+        value = box(2, 1, f"value\n({head_dim})", "value")
+        up(mine, query, "w_q", "query")
+        up(before, key, "head 1, w_k", "key")
+        up(there, value, "w_v", "value")
+        middle = (apart / 2, levels[2])
+        product = sheet.circle(middle, 13, "·")
+        sheet.arrow(query.north, (lanes[0], levels[2]), product.west, role="query")
+        sheet.arrow(key.north, (lanes[1], levels[2]), product.east, role="key")
+        size = {"width": wide, "height": tall, "size": SMALL, "kind": "solid"}
+        score = sheet.box((middle[0], 0), "high score:\nlook there", "plain", **size)
+        sheet.arrow(product.north, score.south)
+        state = box(2, 2, f"added\n({d_model})", "value")
+        logit = box(2, 3, f"logit of\n“{follower}”", "right", "solid")
+        up(value, state, "w_o", "value")
+        up(state, logit, "", "value")
+        around = 5 if phone else 14
+        sheet.frame([mine, before, score], "QK circuit", around=around)
+        sheet.frame([there, logit], "OV circuit", around=around)
+        return sheet
+
+    return Picture(
+        f"Two circuits of one head. QK: its own word, “{word}”, becomes a query of {head_dim}"
+        f" features, and the word before some place, also “{word}”, which the previous-token head"
+        f" has brought there, becomes a key of {head_dim} features; their product is a high score,"
+        f" so the head looks there. OV: the word there, “{follower}”, becomes a value of"
+        f" {head_dim} features, then {d_model} features that are added to the state, and the"
+        f" generator turns them into a high logit of “{follower}”, one of {words} words.",
         draw,
     )
