@@ -267,7 +267,7 @@ TABLES = {
     "course.csv": f"chapter,exercise,points\n{STEMS[0]},one_hot,3\n",
     "written.csv": "chapter,question,asks,criterion,points\n" + f"{STEMS[0]},why,Why?,because,1\n",
 }
-LEARNERS_IN = {"deadlines.csv", "groups.csv", "disputes.csv"}
+LEARNERS_IN = ("deadlines.csv", "groups.csv", "disputes.csv")
 
 
 @pytest.fixture
