@@ -226,7 +226,8 @@ def paired_differences(rows, within):
             if abs(middle) > reach:
                 side = math.copysign(1, middle)
                 ax.plot(0.93 * side * reach, row, "<" if side < 0 else ">", color=colour)
-                text, place = f"{middle:+.2g}" if score else f"{middle:+.0f}", 0.84 * side * reach
+                text = (f"{middle:+.2g}" if score else f"{middle:+.0f}").replace("-", "−")
+                place = 0.8 * side * reach
                 ax.text(
                     place, row, text, va="center", ha="left" if side < 0 else "right", fontsize=9
                 )

@@ -78,6 +78,30 @@ def test_averaged_weights_are_another_model_than_the_last():
     assert ingredients.best_rate({"runs": runs}, ingredients.COSINE) == 0.01
 
 
+@pytest.mark.long
+def test_a_tuned_baseline_eats_most_of_the_win_with_an_unseen_seed():
+    """The headline claim: most of a lead at half the best rate is gone at the best one."""
+    runs = ingredients.measure_schedules(400, (0.005, 0.01), [11])
+    found = {(run["schedule"], run["rate"]): run for run in runs}
+    one, other = (
+        {rate: found[name, rate] for rate in (0.005, 0.01)}
+        for name in (ingredients.AVERAGED, ingredients.COSINE)
+    )
+    leads = {rate: one[rate]["exact"] - other[rate]["exact"] for rate in one}
+    assert leads[0.005] > 0.04 > leads[0.01] > -0.03
+    assert one[0.01]["loss"] < other[0.01]["loss"] < other[0.005]["loss"]
+
+
+@pytest.mark.long
+def test_a_high_rate_needs_its_warm_up_with_an_unseen_seed():
+    exact = {}
+    for name in (ingredients.HIGH_RATE, f"{ingredients.HIGH_RATE}, without warm-up"):
+        page, model, _ = ingredients.trained(ingredients.VARIANTS[name], 400, 11)
+        exact[name] = ingredients.seen(page, model)
+    warm, cold = exact.values()
+    assert cold["loss"] > warm["loss"] and cold["exact"] < 0.1
+
+
 def test_the_best_rate_has_the_lowest_mean_loss():
     runs = [
         {"schedule": "cosine", "rate": rate, "seed": seed, "loss": loss, "exact": 0.0}

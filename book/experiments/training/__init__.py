@@ -1,3 +1,4 @@
-"""The experiments of chapter 9: the page's own loop, run again; bugs planted in it; the larger
-translator; and what came of averaging checkpoints.
+"""The experiments of chapter 9: the page's own loop, run again; bugs planted in it; its ingredients,
+changed one by one; a small text; and the larger translator. Of chapter 10: two workers, and
+compilation.
 """

@@ -184,7 +184,7 @@ def beam_tree(levels, edges, chosen):
             )
         for (label, way), role in zip(chosen.items(), ("orange", "blue"), strict=True):
             x, y = boxes[way[-1]].east
-            sheet.words((x + 6, y), label, role, anchor="start", size=SMALL, bold=True)
+            sheet.words((x + 6, y), label, role, anchor="start", size=SMALL)
         return sheet
 
     told = "; ".join(
