@@ -1,4 +1,3 @@
-"""The experiments of chapter 9: the page's own loop, run again; bugs planted in it; its ingredients,
-changed one by one; a small text; and the larger translator. Of chapter 10: two workers, and
-compilation.
+"""The experiments of chapter 9: the page's own loop, run again; bugs planted in it; what its parts
+buy; a small text; and the larger translator. Of chapter 10: two workers, and compilation.
 """
