@@ -70,7 +70,10 @@ def build_book(folder):
         capture_output=True,
         text=True,
     )
-    return built.stdout[-2000:] + built.stderr[-4000:] if built.returncode else ""
+    if not built.returncode:
+        return ""
+    failed = [path.read_text()[-2000:] for path in folder.glob("_build/html/reports/**/*.err.log")]
+    return "\n".join([*failed, built.stdout[-2000:], built.stderr[-4000:]])
 
 
 @pytest.fixture(scope="session")
