@@ -5,10 +5,13 @@ All take the same steps in turn, so that a slow minute of the machine strikes al
 matter are ratios.
 """
 
+import json
 import multiprocessing
 import re
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -43,6 +46,8 @@ FILLS = {"full": 1.0, "62 % filled": 0.62}
 ROUNDS = 7
 STEPS = 24  # on real text
 DECODED = (32, 128)  # sentences, words of each
+TOKENS = (1024, 4096)  # of a batch that processes share
+SHARED_STEPS = 100
 
 
 def synchronised(device):
@@ -229,6 +234,64 @@ def bench_memory(device):
         )
 
 
+def bench_processes(rounds=3, steps=SHARED_STEPS, sizes=()):
+    """Measure the training command on one process and on two with a thread each, which share every
+    batch, and print it. Two trainings that know nothing of each other are what the machine allows.
+
+    Args:
+        rounds: in each of which all take their turn.
+        steps: of each training.
+        sizes: options of the model beyond its width.
+    """
+    print("\nTwo processes, d_model 256, the course's corpus: words a second")
+    for tokens in TOKENS:
+        options = ["--steps", steps, "--tokens", tokens, "--d-model", D_MODEL, *sizes]
+        ratios = {"two that share each batch": [], "two that know nothing of each other": []}
+        for _ in range(rounds):
+            (alone,) = speeds(1, 1, options)
+            together = speeds(2, 1, options), speeds(1, 2, options)
+            for found, each in zip(ratios.values(), together, strict=True):
+                found.append(sum(each) / alone)
+        print(f"  batches of {tokens:,} tokens, one process {alone:,.0f}")
+        for name, found in ratios.items():
+            spread = f"{min(found):.2f} to {max(found):.2f}"
+            print(f"    {name:36}{statistics.median(found):5.2f} times one ({spread})")
+
+
+def speeds(processes, trainings, options):
+    """Return the words a second of trainings that run at once.
+
+    Args:
+        processes: of each training.
+        trainings: how many there are.
+        options: of the training command.
+    """
+    launch = ["torch.distributed.run", "--standalone", "--nproc-per-node", processes, "-m"]
+    command = [*(launch if processes > 1 else []), "solutions.translator", "train", "--threads", 1]
+    with tempfile.TemporaryDirectory() as folder:
+        folders = [Path(folder, str(number)) for number in range(trainings)]
+        running = [
+            subprocess.Popen(
+                list(map(str, [sys.executable, "-m", *command, *options, "--into", into])),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for into in folders
+        ]
+        said = [process.communicate()[1] for process in running]
+        for process, words in zip(running, said, strict=True):
+            if process.returncode:
+                raise RuntimeError(f"a training for the bench failed: {words[-500:]}")
+        return [speed(into) for into in folders]
+
+
+def speed(folder):
+    """Return the words a second of a training, without its first line, in which it warms up."""
+    lines = map(json.loads, (folder / "history.jsonl").read_text().splitlines())
+    return statistics.median([each["words_per_second"] for each in lines if "rate" in each][1:])
+
+
 @dataclass(frozen=True)
 class Bench:
     """Measure what training costs, ours beside `torch.nn.Transformer` and the textbook's way.
@@ -271,6 +334,8 @@ def main(arguments=None):
         bench_batches(device, corpus.splits()["train"][:20_000], "The course's corpus")
     bench_decoding(device)
     bench_memory(device)
+    if device.type == "cpu":
+        bench_processes()
 
 
 if __name__ == "__main__":

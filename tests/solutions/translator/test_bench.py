@@ -67,3 +67,27 @@ def test_decoding_is_measured_with_and_without_a_cache(device, capsys):
 def test_memory_is_measured_on_a_gpu(capsys):
     bench.bench_memory(torch.device("cuda"))
     assert capsys.readouterr().out.count("MiB") == 2 * len(ways.MAKERS)
+
+
+def test_two_processes_are_measured_beside_one_and_beside_what_the_machine_allows(
+    monkeypatch, capsys
+):
+    found = iter([[100], [180], [95, 95], [50], [85], [45, 50], [10], [21], [10, 10]])
+    monkeypatch.setattr(bench, "speeds", lambda *_: next(found))
+    monkeypatch.setattr(bench, "TOKENS", (64,))
+    bench.bench_processes()
+    table = capsys.readouterr().out.splitlines()[-3:]
+    assert table[0] == "  batches of 64 tokens, one process 10"
+    assert table[1].endswith(" 1.80 times one (1.70 to 2.10)")
+    assert table[2].endswith(" 1.90 times one (1.90 to 2.00)")
+
+
+@pytest.mark.long
+def test_a_training_tells_the_bench_its_speed_and_a_failure_its_words(monkeypatch):
+    small = ["--steps", 60, "--tokens", 128, "--d-model", 16, "--d-ff", 32]
+    (alone,) = bench.speeds(1, 1, small)
+    (together,) = bench.speeds(2, 1, small)
+    one, other = bench.speeds(1, 2, small)
+    assert min(alone, together, one, other) > 0
+    with pytest.raises(RuntimeError, match="steps"):
+        bench.speeds(1, 1, ["--steps", -1])
