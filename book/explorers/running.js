@@ -13,7 +13,8 @@ globalThis.running ??= (() => {
     if (typeof WebAssembly !== "object")
       stop("This browser runs no WebAssembly, which the model needs.");
     if (!BASE || BASE.protocol === "file:")
-      stop("The model needs a page that comes over http: serve the book’s folder.");
+      stop("A page that was opened as a file cannot fetch the model: type “python -m http.server” " +
+        "in the book’s folder, and open http://localhost:8000.");
     const place = new URL(folder, BASE);
     const answer = await fetch(new URL(file, place));
     if (!answer.ok) stop("This copy of the book was built without the model.");
