@@ -23,6 +23,9 @@ globalThis.translating ??= (() => {
   const unknownAmong = (words, ids) => [...new Set(words)].filter((word) => !ids.has(word));
   const isWord = (word) => word !== "<eos>";
 
+  // A probability as people read it.
+  const percent = (share) => (share < 0.0005 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+
   // What people type, and how the model's corpus has it, as in solutions/translator/runs.py.
   const SPELLED_OUT = [
     [/,(?=\s|$)/g, ""],
@@ -197,6 +200,6 @@ globalThis.translating ??= (() => {
   const pause = () => !matchMedia("(prefers-reduced-motion: reduce)").matches &&
     new Promise((resume) => setTimeout(resume, PAUSE));
 
-  return { load, writing, translate, gatesOf, idsOf, wordsOf, asKnown, joined, isWord, asking,
-    pause };
+  return { load, writing, translate, gatesOf, idsOf, wordsOf, asKnown, joined, isWord, percent,
+    asking, pause };
 })();

@@ -103,7 +103,9 @@ def frame(boxes, layout, kind):
 
 
 def note(x, y, text, anchor="start", kind=""):
-    """Write a text that is no box's."""
+    """Write a text that is no box's; of kind "words", the script replaces it by the words of the
+    sentence that it follows.
+    """
     return f'<text class="note {kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{text}</text>'
 
 
@@ -124,7 +126,7 @@ def surroundings(layout):
             note(678, 154, "il tuo gatto è un …", "end", "words"),
             note(238, 30, "Encoder, N layers", kind="encoder"),
             note(238, 170, "Decoder, N layers", kind="decoder"),
-            note(482, 30, "Inside every attention", kind="query"),
+            note(482, 30, "Attention: why and how", kind="query"),
             note(411, 148, "memory", kind="encoder"),
             note(344, 300, "each written word goes back in", "middle"),
             note(10, 330, "Around the model"),
@@ -139,7 +141,7 @@ def surroundings(layout):
             note(257, 618, "il tuo gatto è …", "middle", "words"),
             note(8, 225, "Encoder", kind="encoder"),
             note(182, 225, "Decoder", kind="decoder"),
-            note(8, 422, "Inside every attention", kind="query"),
+            note(8, 422, "Attention: why and how", kind="query"),
             note(8, 640, "Around the model"),
         ]
     lines = f'<path class="arrow" d="{"".join(paths)}"/>'

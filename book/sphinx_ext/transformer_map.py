@@ -36,9 +36,9 @@ class TransformerMap(SphinxDirective):
         made = (
             f'<nav class="transformer-map" id="{LARGE_MAP}" aria-label="Map of the Transformer">'
             f"{large('wide', address)}{large('phone', address)}"
-            '<p class="does" aria-hidden="true">Point at a box to see what it does; choose it to'
-            ' open its chapter.</p><p class="visually-hidden" role="status"></p></nav><script defer'
-            f' src="{static}"></script>'
+            '<div class="following"><p class="does" aria-hidden="true">Point at a box to see what'
+            ' it does; choose it to open its chapter.</p></div><p class="visually-hidden"'
+            f' role="status"></p></nav><script defer src="{static}"></script>'
         )
         return [nodes.raw("", made, format="html")]
 

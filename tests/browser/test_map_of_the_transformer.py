@@ -58,11 +58,53 @@ def test_a_sentence_is_followed_from_part_to_part_by_keyboard(first_page):
         first_page.keyboard.press("Enter")
         lit = first_page.locator(f"{MAP} a.at-work:visible")
         assert lit.count() == 1 and by_id[step].does in lit.get_attribute("aria-label")
+        assert by_id[step].does not in line.inner_text()  # but what happens to this sentence
         assert line.inner_text().startswith(f"{number} of {len(STEPS)}: {by_id[step].name}")
         assert first_page.locator(f"{MAP} [role=status]").text_content() == line.inner_text()
     first_page.keyboard.press("Enter")
     assert first_page.locator(f"{MAP} a.at-work").count() == 0
     assert "begins again" in line.inner_text() and button.inner_text() == "Follow a sentence"
+
+
+def test_the_sentence_that_is_followed_is_the_translators(first_page):
+    button, line = first_page.locator(f"{MAP} .follow"), first_page.locator(f"{MAP} .does")
+    said = []
+    with wait_for_the_end(first_page, "translator"):
+        first_page.get_by_role("button", name="my cousin reads the book").click()
+    first_page.locator(".translator-written button", has_text="yogurt").click()
+    weights = first_page.locator(".translator-word small").all_inner_texts()
+    for _ in range(len(STEPS) + 1):
+        button.click()
+        said.append(line.inner_text())
+    assert "“my cousin reads the book”" in said[0] and "“i miei”" in said[4]
+    assert f"“cousin”, with {weights[1]} of its attention" in said[7]
+    share = first_page.locator(".translator-likely li small").first.inner_text()
+    assert f"“yogurt” gets {share}" in said[9] and said[10].startswith("“yogurt” goes back")
+    assert line.locator("[lang=it]").count() == 1
+    notes = first_page.locator(f"{MAP} svg.wide .words").all_text_contents()
+    assert notes == ["my cousin reads the book", "i miei yogurt"]
+    first_page.locator(".translator-written button").first.click()
+    for _ in range(5):
+        button.click()
+    assert "Nothing is written yet" in line.inner_text()
+    first_page.locator(".translator-written button").last.click()
+    for _ in range(6):
+        button.click()
+    assert line.inner_text().startswith("So the translation is complete")
+    assert first_page.errors_seen == []
+
+
+def test_on_a_phone_each_step_shows_its_box_and_the_next_button(first_page):
+    first_page.set_viewport_size({"width": 390, "height": 700})
+    button = first_page.locator(f"{MAP} .follow")
+    button.focus()
+    for _ in STEPS:
+        first_page.keyboard.press("Enter")
+        lit = first_page.locator(f"{MAP} a.at-work:visible").bounding_box()
+        below, line = button.bounding_box(), first_page.locator(f"{MAP} .does").bounding_box()
+        assert lit["y"] >= 60 and lit["y"] + lit["height"] <= below["y"]
+        assert below["y"] + below["height"] <= line["y"]
+        assert line["y"] + line["height"] <= 700
 
 
 def test_a_finger_asks_first_and_opens_with_the_second_tap(chromium, built_book):

@@ -3,7 +3,7 @@
 // reader types another.
 (() => {
   const { html, sum, largestAt, italian, said, mount } = globalThis.explorerKit;
-  const { writing, idsOf, joined, isWord, asking, pause } = globalThis.translating;
+  const { writing, idsOf, joined, isWord, percent, asking, pause } = globalThis.translating;
 
   // What the chosen head, or the mean of all heads of the last layer, gives to each word of the
   // source.
@@ -38,9 +38,6 @@
   const tell = (phase, word) =>
     document.dispatchEvent(new CustomEvent("translator", { detail: { phase, word } }));
 
-  // A probability as people read it.
-  const percent = (share) => (share < 0.0005 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
-
   function build({ model, el }) {
     // [{source: [words], unknown: [words], written: [words],
     //   weights: [steps][layers][heads][words], likely: [steps][[word, probability]]}]
@@ -62,7 +59,6 @@
       html("p", { class: "translator-caption" }, text));
     const likely = html("ol", { class: "translator-likely", lang: "it" });
     const other = html("p", { class: "translator-caption" });
-    const work = html("p", { class: "translator-caption translator-work" });
 
     function drawHeads(layers) {
       const options = [html("option", { value: "" }, "mean of the last layer’s heads")];
@@ -113,15 +109,6 @@
           `by word it moves on, and looks hardest at ${some} in turn.` : "";
     }
 
-    // What the cache of keys and values saves: without it each word means all positions again.
-    function drawWork(steps) {
-      const computed = sum(steps.map(({ positions }) => positions));
-      const without = (steps.length * (steps.length + 1)) / 2;
-      work.textContent = steps.length
-        ? `Positions that the decoder computed: ${computed}. Without its cache of keys and values ` +
-          `they would be ${without}.` : "";
-    }
-
     function press() {
       [...written.children].forEach((each, i) =>
         each.setAttribute("aria-pressed", String(i === chosen)));
@@ -132,6 +119,14 @@
       press();
       drawSource();
       drawLikely();
+      remember();
+    }
+
+    // For whoever follows the chosen word through the machine: the map of the Transformer.
+    function remember() {
+      const { source, written, weights, likely } = shown;
+      if (written.length) globalThis.translating.latest = { source, written, place: chosen,
+        weights: looks(weights[chosen], ""), likely: likely[chosen] };
     }
 
     function drawWritten() {
@@ -156,23 +151,19 @@
       drawWritten();
       choose(0);
       drawHint();
-      drawWork([]);
     }
 
-    // Shows a translation while it comes about. A step has the word and its weights, what was
-    // likely, and how many positions were computed for it.
+    // Shows a translation while it comes about. A step has the word and its weights, and what was
+    // likely.
     async function follow(words, steps, check) {
       shown = { source: words, unknown: [], written: [], weights: [], likely: [] };
       written.replaceChildren();
       drawHint();
-      drawWork([]);
       picked = false;
-      const done = [];
       tell("read");
       try {
         for await (const step of steps) {
           check();
-          done.push(step);
           tell("write", isWord(step.word) ? step.word : "");
           shown.written.push(step.word);
           shown.weights.push(step.weights);
@@ -180,7 +171,6 @@
           if (shown.written.length === 1) drawHeads(shown.weights[0]);
           drawWritten();
           choose(picked ? chosen : shown.written.length - 1);
-          drawWork(done);
           await pause();
         }
       } finally {
@@ -200,7 +190,7 @@
 
     async function* kept({ written: words, weights, likely: all }) {
       for (const [i, word] of words.entries())
-        yield { word, weights: weights[i], likely: all[i], positions: 1 };
+        yield { word, weights: weights[i], likely: all[i] };
     }
 
     function write(loaded, words, check) {
@@ -217,7 +207,7 @@
     drawHint();
     const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
     const children = [form, status, sentence, task, written, caption, source, picker, other, likely,
-      hint, work, offered];
+      hint, offered];
     return { update() {}, children, stop };
   }
 
