@@ -89,8 +89,8 @@ class GetCourse(SphinxDirective):
         ]
         before = nodes.paragraph(
             "",
-            "In a terminal, on a computer with Python 3.11 or newer, git and make (on Windows, that"
-            " is WSL):",
+            "You need Python 3.11 or newer, git and make (on Windows, that is WSL). Type in a"
+            " terminal:",
         )
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
 
