@@ -239,6 +239,9 @@ def test_the_numbers_are_those_that_were_computed():
     gated = PICTURES["gated_features"](*EXAMPLES["gated_features"])
     assert "\N{MINUS SIGN}0.27" in words_in(gated.wide) and "11.97" in words_in(gated.phone)
     assert "4,096" in words_in(PICTURES["thin_matrices"](64, 2).phone)
+    workers = PICTURES["two_workers"]([46, 12], 20, 0.25)
+    for drawing in (workers.wide, workers.phone):
+        assert "after 20 steps they differ by 0.25" in words_in(drawing)
     assert "57°" in words_in(hands.wide) and "115" in hands.alt  # one radian, and two
 
 

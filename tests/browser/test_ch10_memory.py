@@ -94,8 +94,10 @@ def test_a_batch_that_is_too_large_does_not_fit(chapter):
     chapter.get_by_role("slider", name="Sentences in a batch").press("End")
     chapter.get_by_role("slider", name="Width d_model").press("End")
     assert "It does not fit" in said(chapter)
+    chapter.get_by_role("button", name="Check my estimate").click()
+    assert "Your estimate: memory" in said(chapter) and ", time" not in said(chapter)
     chapter.get_by_role("slider", name="Sentences in a batch").press("Home")
-    assert "It fits" in said(chapter)
+    assert "It fits" in said(chapter) and " 1 sentence of 32 words" in said(chapter)
 
 
 def test_the_answer_can_be_hidden_until_the_estimate_is_checked(chapter):

@@ -146,7 +146,8 @@
       const found = compute({ devices, ...now });
       const { name } = devices[now.device];
       width.show(now.width, found.d, `${found.d}`);
-      batch.show(now.batch, found.sentences, `${found.sentences} sentences`);
+      const sentences = found.sentences === 1 ? "1 sentence" : `${found.sentences} sentences`;
+      batch.show(now.batch, found.sentences, sentences);
       precision.input.value = now.precision;
       device.input.value = now.device;
       const guesses = [bytesOf(now.memoryGuess), secondsOf(now.timeGuess)];
@@ -166,13 +167,14 @@
       const fits = found.fits ? `It fits: ${step}, ${digits(found.wordsPerSecond)} words a second.`
         : `It does not fit: it needs ${inBytes(found.bytes)}, and the device has
           ${inBytes(found.room)}.`;
-      const judged = now.checked ? ` Your estimate: memory ${apart(guesses[0], found.bytes)}, time
-        ${apart(guesses[1], found.seconds)}.` : "";
+      const time = found.fits ? `, time ${apart(guesses[1], found.seconds)}` : ""; // or there is none
+      const judged = now.checked
+        ? ` Your estimate: memory ${apart(guesses[0], found.bytes)}${time}.` : "";
       hide.input.checked = now.hide;
       const secret = now.hide && !now.checked;
       framed.hidden = framedRoofline.hidden = secret;
       const answer = secret ? "How much memory, and how long is a step?" : fits;
-      say(`${(found.parameters / 1e6).toFixed(0)} million parameters, ${found.sentences} sentences
+      say(`${(found.parameters / 1e6).toFixed(0)} million parameters, ${sentences}
         of ${LENGTH} words, ${found.kind}, ${name}. ${answer}${judged}`.replace(/\s+/g, " "));
     }
     return { update, children: [controls, hide.field, check, verdict, framed, framedRoofline] };

@@ -4,6 +4,7 @@ one gradient.
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
+# the colours of the explorer, too
 PARTS = {"weights": "blue", "gradients": "orange", "moments": "purple", "activations": "green"}
 
 
@@ -172,15 +173,15 @@ def two_workers(words, steps, apart):
     share = [each / sum(words) for each in words]
 
     def draw(phone):
-        sheet, apart = Drawing(), 176 if phone else 260
-        middle = apart * (len(words) - 1) / 2
+        sheet, gap = Drawing(), 176 if phone else 260
+        middle = gap * (len(words) - 1) / 2
         size = {"width": 132, "height": 44, "size": SMALL + 1}
         batch = sheet.box((middle, 0), f"one batch:\n{sum(words)} words", "encoder", **size)
         mean = sheet.box(
             (middle, 330), "average, by words", "orange", width=160, height=34, kind="solid"
         )
         for place, (count, part) in enumerate(zip(words, share, strict=True)):
-            x = apart * place
+            x = gap * place
             own = sheet.box((x, 84), f"worker {place}:\n{count} words", "encoder", **size)
             copy = sheet.box((x, 160), "copy of the model", "decoder", **size)
             found = sheet.box((x, 236), "gradients", "orange", **size)
