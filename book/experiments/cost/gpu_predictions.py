@@ -43,7 +43,7 @@ class Sizes:
     """
 
     product: int = 8192
-    words: int = 32768
+    words: int = 131_072  # so that a tensor of them is larger than an H100's L2 cache
     features: int = 512
     launches: int = 2000
     sentences: int = 256
