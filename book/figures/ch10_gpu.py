@@ -141,7 +141,8 @@ def memory_of_a_step(line, phases, always):
     ax.fill_between([0, 1e3 * ends], 0, always / 1e6, color=PURPLE, alpha=0.45, linewidth=0)
     ax.text(0.01 * 1e3 * ends, 0.35 * always / 1e6, "weights and moments", fontsize=9)
     low = 0.85 * always / 1e6 + 0.15 * sizes.max()
-    ax.text(5e2 * ends, low, "activations, gradients", fontsize=9, ha="center")
+    begin = phases[list(phases)[1]][0] + 0.02 * ends
+    ax.text(1e3 * begin, low, "activations, gradients", fontsize=9)
     for (name, (begin, end)), colour in zip(phases.items(), (BLUE, ORANGE, PURPLE), strict=False):
         ax.axvline(1e3 * end, color=GREY, linestyle=":", linewidth=1)
         ax.text(5e2 * (begin + end), 1.05 * sizes.max(), name, color=colour, ha="center")
