@@ -169,15 +169,15 @@ def copied_by_place(groups, chance):
 
     Args:
         groups: dict from what the words are written after to (seeds, places) shares; the first is
-            drawn solid, the second dashed.
+            drawn solid, the second dashed, the third dotted.
         chance: the share that guessing would get.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(4.8, 2.9))
+    figure, ax = plt.subplots(figsize=(4.8, 3.6))
     ax.axhline(100 * chance, color=GREY, linewidth=0.8, linestyle=":")
-    for (label, shares), line in zip(groups.items(), ("o-", "o--"), strict=True):
+    for (label, shares), line in zip(groups.items(), ("o-", "o--", "o:"), strict=False):
         shares = 100 * np.asarray(shares)
         places = range(1, shares.shape[1] + 1)
         ends = shares.min(axis=0), shares.max(axis=0)
@@ -185,7 +185,7 @@ def copied_by_place(groups, chance):
         ax.plot(places, shares.mean(axis=0), line, color=ORANGE, markersize=4, label=label)
     ax.set(xlabel="place in the sentence", ylabel="words copied right (%)", ylim=(0, 103))
     ax.set_xticks(places)
-    ax.legend(loc="upper right")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8, handlelength=2.4)
     return figure
 
 

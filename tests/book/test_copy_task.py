@@ -158,6 +158,7 @@ def test_no_sentence_in_training_is_longer_than_it_may_be():
     for longest in (1, 10, 20):
         lengths = copy_task.random_lengths(500, longest)
         assert min(lengths) == 1 and max(lengths) == longest
+    assert set(copy_task.random_lengths(50, 10, shortest=10)) == {10}
 
 
 UNSEEN = range(100, 103)
@@ -220,6 +221,27 @@ def test_even_after_the_right_words_the_first_ones_are_copied_best():
     for seed in UNSEEN:
         own, given = copy_places.by_place(copy_task.train(16, True, seed))
         assert min(given[1:]) > max(given[1:]) - 0.2 and given[-1] > own[-1] + 0.2
+
+
+@pytest.mark.long
+def test_trained_on_ten_words_only_the_first_and_the_last_are_copied_equally_well():
+    """After the right words, so that no mistake derails the copy."""
+    models = [copy_task.new(64, False, seed) for seed in UNSEEN]
+    copy_task.train_side_by_side(models, UNSEEN, 400, shortest=10)
+    for own, given in map(copy_places.by_place, models):
+        assert abs(given[0] - given[-1]) < 0.07 and min(given[0], given[-1]) > 0.8
+        assert min(given) > 0.65 and own[0] - own[-1] > 0.25
+
+
+@pytest.mark.long
+def test_at_a_third_of_the_learning_rate_attention_is_behind_after_400_steps():
+    """And far ahead after 4,000, which copy_rates.json records."""
+    ends = []
+    for size, attention in ((16, True), (64, False)):
+        models = [copy_task.new(size, attention, seed) for seed in UNSEEN]
+        copy_task.train_side_by_side(models, UNSEEN, 400, rate=0.005)
+        ends.append([copy_task.accuracy(model, [10])[0] for model in models])
+    assert max(ends[0]) < min(ends[1])
 
 
 @pytest.mark.long

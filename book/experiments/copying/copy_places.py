@@ -9,6 +9,7 @@ A run, as `measure` returns it, has the keys `kind`, `size`, `steps` and `seed` 
 """
 
 import sys
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -36,11 +37,12 @@ def by_place(model, seq_len=LONGEST_TRAINED, count=1000):
     return [(each == read).double().mean(dim=0).tolist() for each in written]
 
 
-def measure(steps, seeds, machines):
+def measure(steps, seeds, machines, shortest=1):
     """Train machines of each form with each budget, all seeds side by side.
 
     Args:
         machines: such as "vector-64" and "attention-16", with the numbers in a state.
+        shortest: words of the shortest sentence in training; the longest has ten.
 
     Returns:
         list of dicts, one per run, as described above.
@@ -48,7 +50,7 @@ def measure(steps, seeds, machines):
     runs = []
     for budget, (kind, size) in product(steps, [name.split("-") for name in machines]):
         models = [new(int(size), kind == "attention", seed) for seed in seeds]
-        train_side_by_side(models, seeds, budget)
+        train_side_by_side(models, seeds, budget, shortest=shortest)
         for seed, model in zip(seeds, models, strict=True):
             own, given = by_place(model)
             form = {"kind": KINDS[kind], "size": int(size), "steps": budget, "seed": seed}
@@ -68,3 +70,10 @@ EXPERIMENT = Experiment(
     long={"steps": (400,), "seeds": 5, "machines": ("vector-64", "attention-16")},
     measure=measure,
 )
+MORE_EXPERIMENTS = {
+    "copy_places_ten": replace(
+        EXPERIMENT,
+        asks="the same, when every sentence in training has ten words, so that no place is rare?",
+        long={"steps": (400,), "seeds": 5, "machines": ("vector-64",), "shortest": 10},
+    ),
+}

@@ -161,15 +161,15 @@ def falling(optimizer, steps):
     return torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, total_iters=steps)
 
 
-def random_lengths(steps, longest):
-    """Return the number of words in the sentences of each step, a list of ints from 1 to
+def random_lengths(steps, longest, shortest=1):
+    """Return the number of words in the sentences of each step, a list of ints from `shortest` to
     `longest`.
     """
     generator = torch.Generator().manual_seed(0)
-    return torch.randint(1, longest + 1, (steps,), generator=generator).tolist()
+    return torch.randint(shortest, longest + 1, (steps,), generator=generator).tolist()
 
 
-def train_side_by_side(models, seeds, steps, longest=LONGEST_TRAINED):
+def train_side_by_side(models, seeds, steps, longest=LONGEST_TRAINED, shortest=1, rate=RATE):
     """Train machines of one form side by side, in place; each learns as it would in `train`.
 
     Their parameters are stacked into one tensor for each name, so that one product computes all of
@@ -178,12 +178,14 @@ def train_side_by_side(models, seeds, steps, longest=LONGEST_TRAINED):
     Args:
         models: list of new Copiers of the same sizes.
         seeds: one for each model, from which the words that it reads are drawn.
+        longest, shortest: words in the sentences.
+        rate: the learning rate of the first step.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     parameters, _ = stack_module_state(models)  # name -> (models, *shape of one)
-    optimizer = torch.optim.Adam(parameters.values(), lr=RATE, fused=True)
+    optimizer = torch.optim.Adam(parameters.values(), lr=rate, fused=True)
     schedule = falling(optimizer, steps)
-    for seq_len in random_lengths(steps, longest):
+    for seq_len in random_lengths(steps, longest, shortest):
         drawn = [random_sentences(BATCH, seq_len, each) for each in generators]
         token_ids = torch.stack(drawn).permute(2, 0, 1)  # (seq_len, models, batch)
         logits = logits_of(parameters, token_ids)
@@ -229,12 +231,13 @@ def reach(model, seq_len=LONGEST_TRAINED, count=64):
     return np.array(norms)
 
 
-def measure(steps, seeds, longest_seeds, machines, longest=LONGEST_TRAINED):
+def measure(steps, seeds, longest_seeds, machines, longest=LONGEST_TRAINED, rate=RATE):
     """Train machines of each form with each budget, all seeds side by side.
 
     Args:
         longest_seeds: how many of the seeds the largest budget is run with.
         machines: such as "vector-32" and "attention-16", with the numbers in a state.
+        rate: the learning rate of the first step.
 
     Returns:
         list of dicts, one per run, as described above.
@@ -243,7 +246,7 @@ def measure(steps, seeds, longest_seeds, machines, longest=LONGEST_TRAINED):
     for budget, (kind, size) in product(steps, [name.split("-") for name in machines]):
         chosen = seeds[:longest_seeds] if budget == max(steps) else seeds
         models = [new(int(size), kind == "attention", seed) for seed in chosen]
-        train_side_by_side(models, chosen, budget, longest)
+        train_side_by_side(models, chosen, budget, longest, rate=rate)
         form = {"kind": KINDS[kind], "size": int(size), "longest": longest, "steps": budget}
         for seed, model in zip(chosen, models, strict=True):
             shares = [round(share, 4) for share in accuracy(model, LENGTHS)]
@@ -296,6 +299,18 @@ MORE_EXPERIMENTS = {
             "seeds": 5,
             "longest_seeds": 5,
             "machines": ("vector-160",),
+        },
+    ),
+    "copy_rates": replace(
+        EXPERIMENT,
+        asks="does attention still learn to copy faster at a third of the learning rate?",
+        short={},
+        long={
+            "steps": (400, 4000),
+            "seeds": 5,
+            "longest_seeds": 3,
+            "machines": ("vector-64", "attention-16"),
+            "rate": 0.005,
         },
     ),
 }

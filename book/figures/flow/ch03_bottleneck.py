@@ -70,7 +70,7 @@ def one_vector_machine(read, written, d_model, d_hidden):
             sheet.arrow(kept.east, decoder[0].west, **thick)
             past = (kept.north, (waist[0], again), (starts[-1][0], again))
         sheet.arrow(*past, role="orange", head=False)
-        for word, box in zip(written, decoder, strict=True):
+        for place, (word, box) in enumerate(zip(written, decoder, strict=True)):
             x = box.centre[0]
             joint = sheet.circle((x, again), 5, role="orange")
             beside = sheet.words((x, again + (40 if phone else -40)), word)
@@ -80,6 +80,10 @@ def one_vector_machine(read, written, d_model, d_hidden):
             else:
                 sheet.arrow(box.north, joint.south)
                 sheet.arrow(joint.north, beside.south)
+            if place + 1 < len(decoder):  # what was written is taken in at the next step
+                start, turn = (beside.east[0] + 2, beside.centre[1]), x + apart / 2
+                end = decoder[place + 1].at(0.15, 1 if phone else 0)
+                sheet.arrow(start, (turn, start[1]), end, role="muted", dashed=True)
         sheet.frame(decoder, "", "decoder", around=12)
         at = (decoder[0].x - 12, again + 62 if phone else 40)
         sheet.words(at, "decoder", "decoder", anchor="start", size=SMALL, bold=True)
@@ -90,7 +94,8 @@ def one_vector_machine(read, written, d_model, d_hidden):
         f" {len(read)} states in a chain, {d_hidden} numbers each. A thick orange arrow leads from"
         f" the last state alone, through one vector of {d_hidden} numbers whatever the length, to"
         f" the chain of {len(written)} decoder states, which write “{' '.join(written)}”. A thin"
-        " line leads from the same vector past the states, and joins each where it chooses a word.",
+        " line leads from the same vector past the states, and joins each where it chooses a word."
+        " From each written word a dashed arrow leads to the next state.",
         draw,
     )
 
