@@ -24,7 +24,6 @@ from torch.nn import functional
 
 from book.experiments import Experiment
 from book.experiments.copying.side_by_side import clipped_in_place, logits_of
-from book.experiments.measurements import spread, table
 
 WORDS = ["a", "cat", "dog", "is", "lovely", "mat", "on", "sat", "saw", "that", "the", "your"]
 SENTENCE = "your cat is a lovely cat that sat on the mat that the dog that saw the cat sat on"
@@ -263,18 +262,6 @@ def shares(runs, kind, steps):
         if (run["kind"], run["steps"]) == (kind, steps):
             found.setdefault(run["size"], []).append(run["accuracy"])
     return {size: np.array(rows) for size, rows in found.items()}
-
-
-def shares_table(runs, words):
-    """Return the table of the recorded accuracy for sentences of some length: mean and range over
-    the seeds, one column for each budget.
-    """
-    budgets = sorted({run["steps"] for run in runs})
-    rows = []
-    for kind, size in dict.fromkeys((run["kind"], run["size"]) for run in runs):
-        seen = [shares(runs, kind, budget)[size][:, words - 1] for budget in budgets]
-        rows.append((f"{kind}, {size}", *(spread(each, 100, 1, " %") for each in seen)))
-    return table(("context", *(f"{budget:,} steps" for budget in budgets)), rows)
 
 
 EXPERIMENT = Experiment(
