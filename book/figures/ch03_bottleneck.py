@@ -101,19 +101,18 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
         the matplotlib figure.
     """
     figure, axes = plt.subplots(
-        len(panels), 1, figsize=(4.8, 0.7 + 1.85 * len(panels)), sharex=True, sharey=True
+        len(panels), 1, figsize=(4.8, 0.4 + 1.85 * len(panels)), sharex=True, sharey=True
     )
     axes = np.atleast_1d(axes)
     for ax, (title, groups) in zip(axes, panels.items(), strict=True):
         ax.axvspan(longest_trained + 0.5, lengths[-1], color=GREY, alpha=0.1, linewidth=0)
         ax.axhline(100 * chance, color=GREY, linewidth=0.8, linestyle=":")
         for kind, sizes in groups.items():
-            for (size, shares), width in zip(sizes.items(), (0.9, 1.7, 2.6), strict=False):
+            for shares, width in zip(sizes.values(), (0.9, 1.7, 2.6), strict=False):
                 shares = 100 * np.asarray(shares)
                 band = {"color": KINDS[kind], "alpha": 0.2, "linewidth": 0}
                 ax.fill_between(lengths, shares.min(axis=0), shares.max(axis=0), **band)
-                look = {"color": KINDS[kind], "linewidth": width, "label": f"{kind}, {size}"}
-                ax.plot(lengths, shares.mean(axis=0), **look)
+                ax.plot(lengths, shares.mean(axis=0), color=KINDS[kind], linewidth=width)
         ax.set(title=title, ylim=(0, 103), xlim=(1, lengths[-1]), yticks=(0, 50, 100))
     for kind, sizes in (dots or {}).items():
         for shares in sizes.values():
@@ -123,8 +122,13 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
     axes[0].text(*beyond, "longer than in training", fontsize=8, color=GREY, va="top")
     axes[len(panels) // 2].set_ylabel("words copied right (%)")
     axes[-1].set(xlabel="words in the sentence", xticks=range(2, lengths[-1] + 1, 2))
-    lines, labels = axes[0].get_legend_handles_labels()
-    figure.legend(lines, labels, loc="outside lower center", ncols=3, fontsize=8, handlelength=1.4)
+    labelled, place = len(panels) // 2, longest_trained - 2  # where the lines are far apart
+    for kind, sizes in list(panels.values())[labelled].items():
+        for size, shares in sizes.items():
+            on_the_line = lengths[place], 100 * np.mean(shares, axis=0)[place]
+            ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            look = {"color": KINDS[kind], "fontsize": 9, "ha": "center", "va": "center"}
+            axes[labelled].text(*on_the_line, str(size), bbox=ground, **look)
     return figure
 
 
