@@ -87,7 +87,7 @@ def loss_and_width(curves, lines, widths, cosines):
             textcoords="offset points", color=GREY,
         )  # fmt: skip
     left.set(xlabel="step", ylabel="loss", xlim=(0, len(each) - 1), ylim=(0, None))
-    left.legend(title="numbers of the start", loc="upper right")
+    left.legend(title="size of the start", loc="upper right")
     for colour, (label, means) in zip((ORANGE, BLUE), cosines.items(), strict=True):
         middle = np.mean(means, axis=1)
         right.plot(widths, middle, color=colour)
