@@ -19,9 +19,8 @@ from solutions.translator.export_onnx import export
 from solutions.translator.runs import FinishedRun, prepare
 from solutions.translator.settings import Settings, Shape
 
-BUILD_SECONDS = (
-    1500  # six minutes on two free cores; beside other tests it takes a quarter of an hour
-)
+# Six minutes on two free cores; beside other tests it takes a quarter of an hour.
+BUILD_SECONDS = 1500
 
 
 @pytest.hookimpl(hookwrapper=True)
