@@ -66,7 +66,7 @@ def noun_or_article(heads):
             )
     ax.plot((0, 1), (1, 0), color=GREY, linewidth=0.8, linestyle=":")
     ax.set(
-        xlabel="weight on the English article, or the like",
+        xlabel="weight on the English word for the article",
         ylabel="weight on the noun",
         xlim=(-0.05, 1.05),
         ylim=(-0.05, 1.05),

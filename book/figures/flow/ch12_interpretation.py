@@ -43,7 +43,7 @@ def path_of_an_ablation(parts, gates, kept, whole, without):
             x, role = wide * (head + 0.5), HEADS[head]
             name = sheet.box(
                 (x, 0),
-                f"head {head}",
+                f"head {head + 1}",
                 role,
                 width=wide - 14,
                 height=28,
@@ -66,7 +66,7 @@ def path_of_an_ablation(parts, gates, kept, whole, without):
         sheet.words((0, 341), "with all heads it was", "muted", anchor="start", size=SMALL)
         return sheet
 
-    off = [str(head) for head, gate in enumerate(gates) if not gate]
+    off = [str(head + 1) for head, gate in enumerate(gates) if not gate]
     return Picture(
         f"There are {len(parts)} heads side by side, each with the numbers that it found. Below"
         f" each is a gate: the gate of head {' and '.join(off)} multiplies by 0, the other by 1."
@@ -110,12 +110,12 @@ def two_heads_in_turn(words, before, induction):
                 boxes.append(sheet.box(centre, text, kinds[0], kind=kinds[1], **size))
             return boxes
 
-        brought = ["–", *(words[place] for place in before[1:])]
+        brought = [words[place] for place in before]
         low = level(200, "plain", words, last, "query")
         middle = level(100, "key", brought, there, "key")
         size = {"width": wide, "height": 28, "size": SMALL, "kind": "solid"}
         high = sheet.box((apart * last, 0), words[there], "right", **size)
-        for place in range(1, len(words)):
+        for place in range(len(words)):
             sheet.arrow(low[before[place]].north, middle[place].south, role="key")
         start = (apart * there, 86)
         sheet.arrow(start, (apart * there, 0), high.west, role="right", width=3)
@@ -136,7 +136,7 @@ def two_heads_in_turn(words, before, induction):
 
     return Picture(
         f"The text “{' '.join(words)}” in a row. Above each position is what the first head brought"
-        " to it, the word before. The second head works at the last position, whose word is"
+        " to it, the word before; the first position has none, and looks at itself. The second head works at the last position, whose word is"
         f" {words[last]}: it looks for the position whose word before was {words[last]}, finds"
         f" position {there}, and takes what is written there, {words[there]}.",
         draw,
