@@ -117,6 +117,9 @@ def two_heads_in_turn(words, before, induction):
         high = sheet.box((apart * last, 0), words[there], "right", **size)
         for place in range(len(words)):
             sheet.arrow(low[before[place]].north, middle[place].south, role="key")
+        beside = apart * last + wide / 2 + (7 if phone else 14)
+        asks = low[last].east, (beside, 200), (beside, 0), high.east
+        sheet.arrow(*asks, role="query")
         start = (apart * there, 86)
         sheet.arrow(start, (apart * there, 0), high.west, role="right", width=3)
         sheet.words(
@@ -136,9 +139,10 @@ def two_heads_in_turn(words, before, induction):
 
     return Picture(
         f"The text “{' '.join(words)}” in a row. Above each position is what the first head brought"
-        " to it, the word before; the first position has none, and looks at itself. The second head works at the last position, whose word is"
-        f" {words[last]}: it looks for the position whose word before was {words[last]}, finds"
-        f" position {there}, and takes what is written there, {words[there]}.",
+        " to it, the word before; the first position has none, and looks at itself. The second head"
+        f" works at the last position, whose word is {words[last]}: it looks for the position whose"
+        f" word before was {words[last]}, finds position {there}, and takes what is written"
+        f" there, {words[there]}.",
         draw,
     )
 
