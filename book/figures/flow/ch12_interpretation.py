@@ -99,7 +99,7 @@ def two_heads_in_turn(words, before, induction):
     there = induction[last]
 
     def draw(phone):
-        sheet, apart = Drawing(), 49 if phone else 84
+        sheet, apart = Drawing(), 48 if phone else 84
         wide = apart - (4 if phone else 18)
 
         def level(y, role, texts, marked, other):
@@ -117,7 +117,7 @@ def two_heads_in_turn(words, before, induction):
         high = sheet.box((apart * last, 0), words[there], "right", **size)
         for place in range(len(words)):
             sheet.arrow(low[before[place]].north, middle[place].south, role="key")
-        beside = apart * last + wide / 2 + (7 if phone else 14)
+        beside = apart * last + wide / 2 + (6 if phone else 14)
         asks = low[last].east, (beside, 200), (beside, 0), high.east
         sheet.arrow(*asks, role="query")
         start = (apart * there, 86)
