@@ -39,7 +39,7 @@ def transformer_diagram(shapes=None):
             start = sheet.words((x, 0), ends, bold=True, size=SMALL + 1)
             last = start.north
             for y, text, kind in parts:
-                box = sheet.box((x, y), text, kind, width=WIDE, height=TALL, size=SMALL + 1)
+                box = sheet.box((x, y), text, kind, width=WIDE, height=TALL, size=SMALL)
                 shape = said.get(names.get(y), "")
                 sheet.arrow(last, box.south, role=role, text=shape, side=(8, 0))
                 last = box.north
