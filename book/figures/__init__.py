@@ -85,9 +85,11 @@ from book.figures.ch12_interpretation import (
     two_circuits,
 )
 from book.figures.ch13_family import (
+    clouds,
     learned_from_few,
     losses_by_step,
     on_straight_lines,
+    right_by_examples,
     turning_pairs,
 )
 from book.figures.flow.ch01_embeddings import (

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREY, KEY, ORANGE, QUERY
+from book.figures.style import BLUE, GREEN, GREY, KEY, ORANGE, PURPLE, QUERY
 
 
 def turning_pairs(query, key, places):
@@ -39,31 +39,90 @@ def turning_pairs(query, key, places):
     return figure
 
 
-def learned_from_few(tasks):
-    """Show how much is right of each task against the number of sentences with answers.
+def learned_from_few(models, spared):
+    """Show how much is right against the number of sentences with answers, and how many of them
+    pretraining spares.
 
     Args:
-        tasks: dict from a task to a dict from the name of a model to its (numbers of sentences,
-            (numbers, seeds) shares that are right).
+        models: dict from the name of a model to its (numbers of sentences, (numbers, seeds) shares
+            that are right).
+        spared: list of (share, few, many): as much is right after few answers as without
+            pretraining after many.
 
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(6.6, 4.8), sharex=True, sharey=True)
-    colours = (BLUE, ORANGE, GREY)
-    for ax, (task, models) in zip(axes.flat, tasks.items(), strict=True):
-        for (name, (counts, shares)), colour in zip(models.items(), colours, strict=True):
-            shares = 100 * np.asarray(shares)
-            ax.plot(counts, shares.mean(axis=1), color=colour, label=name)
-            ax.plot(counts, shares, "o", color=colour, alpha=0.5, markersize=4, mew=0)
-        ax.set_title(task)
-        ax.set_xscale("log")
-        ax.set_xticks(counts, counts)
-        ax.minorticks_off()
-    axes[0, 0].set_ylim(0, 104)
-    figure.supxlabel("sentences with answers", fontsize=10)
-    figure.supylabel("percent right", fontsize=10)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
+    figure, ax = plt.subplots(figsize=(6.2, 3.6))
+    for (name, (counts, shares)), colour in zip(models.items(), (BLUE, ORANGE, GREY), strict=True):
+        shares = 100 * np.asarray(shares)
+        ax.plot(counts, shares.mean(axis=1), color=colour, label=name)
+        ax.plot(counts, shares, "o", color=colour, alpha=0.4, markersize=4, mew=0)
+    for share, few, many in spared:
+        style = {"arrowstyle": "<|-|>", "color": "black", "lw": 1, "shrinkA": 3, "shrinkB": 3}
+        ax.annotate("", (few, 100 * share), (many, 100 * share), arrowprops=style)
+        words = f"{few} like {many:.0f}"
+        ax.text((few * many) ** 0.5, 100 * share + 1.5, words, ha="center", fontsize=8)
+    ax.set_xscale("log")
+    ax.set_xticks(counts, counts)
+    ax.minorticks_off()
+    ax.set(xlabel="sentences with answers", ylabel="percent right", ylim=(0, 104))
+    ax.legend(fontsize=8)
+    return figure
+
+
+def right_by_examples(models, ceiling, guess):
+    """Show how often the next letter is right, by the number of examples before it.
+
+    Args:
+        models: dict from a name to (seeds, numbers of examples) shares that are right.
+        ceiling: for each number of examples, the share that somebody has right who forgets nothing.
+        guess: the share that is right by chance.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(6.2, 3.2))
+    examples = np.arange(len(ceiling))
+    ax.plot(examples, 100 * np.asarray(ceiling), "--", color=GREY, label="perfect memory")
+    for (name, shares), colour in zip(models.items(), (BLUE, ORANGE), strict=True):
+        shares = 100 * np.asarray(shares)
+        ax.plot(examples, shares.mean(axis=0), color=colour, label=name)
+        ax.plot(examples, shares.T, "o", color=colour, alpha=0.4, markersize=4, mew=0)
+    ax.axhline(100 * guess, color=GREY, linestyle=":", label="guessing")
+    ax.set(xlabel="examples in the prompt", ylabel="percent right", ylim=(0, 104))
+    ax.legend(fontsize=8, loc="center right")
+    return figure
+
+
+def clouds(groups, panels, *, lines=(), log=False):
+    """Show trainings as dots in planes, those that belong together in one colour.
+
+    Args:
+        groups: dict from a label to a list of dict, one for each training.
+        panels: list of (key of x, key of y, label of x, label of y).
+        lines: for each panel a list of (label, y), drawn as dotted lines.
+        log: whether x is logarithmic.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, axes = plt.subplots(1, len(panels), figsize=(6.6, 3.1), squeeze=False)
+    colours = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+    for place, (ax, (x, y, xlabel, ylabel)) in enumerate(zip(axes[0], panels, strict=True)):
+        for (label, runs), colour in zip(groups.items(), colours, strict=False):
+            numbers = [run[x] for run in runs], [run[y] for run in runs]
+            ax.plot(*numbers, "o", color=colour, alpha=0.65, mew=0, label=label)
+        for label, height in lines[place] if lines else ():
+            ax.axhline(height, color=GREY, linestyle=":", linewidth=1)
+            ax.annotate(
+                label, (1, height), xycoords=("axes fraction", "data"), ha="right", va="bottom",
+                fontsize=8,
+            )  # fmt: skip
+        ax.set(xlabel=xlabel, ylabel=ylabel)
+        if log:
+            ax.set_xscale("log")
+    handles = axes[0][0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper right", ncols=len(groups), fontsize=8)
     return figure
 
 
