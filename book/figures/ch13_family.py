@@ -94,14 +94,14 @@ def right_by_examples(models, ceiling, guess):
     return figure
 
 
-def clouds(groups, panels, *, lines=(), log=False):
+def clouds(groups, panels, *, lines=(), ticks=()):
     """Show trainings as dots in planes, those that belong together in one colour.
 
     Args:
         groups: dict from a label to a list of dict, one for each training.
         panels: list of (key of x, key of y, label of x, label of y).
         lines: for each panel a list of (label, y), drawn as dotted lines.
-        log: whether x is logarithmic.
+        ticks: of the axis of x, which is logarithmic if there are any.
 
     Returns:
         the matplotlib figure.
@@ -119,8 +119,10 @@ def clouds(groups, panels, *, lines=(), log=False):
                 fontsize=8,
             )  # fmt: skip
         ax.set(xlabel=xlabel, ylabel=ylabel)
-        if log:
+        if ticks:
             ax.set_xscale("log")
+            ax.set_xticks(ticks, ticks)
+            ax.minorticks_off()
     handles = axes[0][0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper right", ncols=len(groups), fontsize=8)
     return figure

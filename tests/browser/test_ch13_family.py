@@ -58,11 +58,24 @@ def test_the_gaps_are_those_that_were_measured(chapter):
         assert row.get_by_role("cell").all_inner_texts() == [name, found]
 
 
-def test_a_word_seen_just_before_hardly_helps_the_tiny_gpt(chapter):
-    itself, another = (
-        float(line.split(":")[1].split()[0]) for line in output(chapter, "a made-up word")
-    )
-    assert 0 < another - itself < 0.1
+def test_the_answer_follows_the_examples_in_the_prompt(chapter):
+    first, other, missing = (line.split()[-3:] for line in output(chapter, "a>f b>c a>f d>h b>"))
+    assert (first[0], other[0]) == ("c", "e")
+    sure = [float(each[1].strip("(%")) for each in (first, other, missing)]
+    assert min(sure[:2]) > 50 > sure[2]
+
+
+def test_what_the_prompt_teaches_is_the_record(chapter):
+    found = runs("in_context", texts="mappings")
+    right, guessed = (shown([run[key] for run in found]) for key in ("looked_up", "guessed"))
+    assert f"the first model is right in {right} %, and otherwise in {guessed} %" in text(chapter)
+
+
+def test_the_loop_on_the_page_learns_letters_before_words(chapter):
+    lines = output(chapter, "100 steps:")
+    assert [int(line.split()[0]) for line in lines] == [0, 100, 300]
+    spaces = [line.split("[", 1)[1].count(" ") for line in lines]
+    assert spaces[0] < spaces[2]
 
 
 def test_the_probe_tells_the_future_from_the_past(chapter):
@@ -93,6 +106,21 @@ def test_what_lora_learns_and_forgets_is_the_record(since):
     assert row.get_by_role("cell").all_inner_texts()[2:] == wanted
 
 
+@pytest.mark.parametrize("beta", [0.1, 0.3, 1.0, 3.0])
+def test_what_preferences_change_is_the_record(since, beta):
+    found = runs("preferences", beta=beta)
+    rows = since.get_by_role("row").filter(
+        has=since.get_by_role("cell", name=f"{beta:g}", exact=True)
+    )
+    wanted = [shown([run["wins"] for run in found]), shown([run["letters"] for run in found], 1, 1)]
+    assert wanted in [row.get_by_role("cell").all_inner_texts()[1:3] for row in rows.all()]
+
+
+def test_a_preference_that_is_not_learned_yet_costs_a_bit(since):
+    first, *others = (float(line.split()[-1]) for line in output(since, "winner -40"))
+    assert first == pytest.approx(0.693) and first > others[0] > others[1]
+
+
 def test_the_exercises_come_in_the_notebooks_order(page, built_book):
     source = (ROOT / "solutions" / "ch13_family.py").read_text(encoding="utf-8")
     names, found = re.findall(r'^# %% exercise="(\w+)"', source, re.MULTILINE), []
@@ -109,12 +137,12 @@ def test_nothing_on_the_page_is_no_number(page, built_book, stem):
 
 
 def test_what_few_answers_teach_is_the_record(chapter):
-    found = runs("grammar_tasks", task="question", labelled=50)
+    found = runs("few_answers", task="question", labelled=50)
     pretrained, scratch = (
         shown([run[key] for run in found]) for key in ("pretrained", "from_scratch")
     )
     said = text(chapter)
-    assert f"finds both ends of {pretrained} % of the answers to questions" in said
+    assert f"finds both ends of {pretrained} % of the answers" in said
     assert f"without pretraining it finds {scratch} %" in said
 
 

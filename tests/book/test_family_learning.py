@@ -1,0 +1,261 @@
+"""What chapter 13 measures of learning: from few answers, from the prompt, and from preferences.
+Data and scores are those that are counted by hand, each model learns, and what the recorded runs
+tell apart, other seeds tell apart, too.
+"""
+
+import copy
+import math
+
+import pytest
+import torch
+
+from book.experiments import measurements
+from book.experiments.family import alice, few_answers, grammar_tasks, in_context, preferences
+from book.experiments.undisturbed import one_thread, undisturbed
+from solutions.translator import corpus
+from solutions.translator.data.tokenizer import PAD
+
+UNSEEN = range(100, 103)
+
+
+@pytest.fixture(scope="module")
+def known():
+    return [each for name in ("validation", "random") for each in corpus.annotations()[name]]
+
+
+@pytest.fixture(scope="module")
+def words(known):
+    special = [*grammar_tasks.WORDS_BEFORE, *grammar_tasks.ASKED.values()]
+    return [*special, *sorted({word for each in known for word in each.english} - {*special})]
+
+
+@pytest.fixture
+def reader(words):
+    with undisturbed():
+        torch.manual_seed(0)
+        return grammar_tasks.Reader(words)
+
+
+def test_only_columns_of_padding_are_cut_off():
+    ids = torch.tensor([[5, 6, PAD, PAD], [7, PAD, PAD, PAD]])
+    tags, places = torch.arange(8).reshape(2, 4), torch.tensor([[0, 1], [0, 0]])
+    cut, cut_tags, same = few_answers.trimmed(ids, tags, places)
+    assert cut.tolist() == [[5, 6], [7, PAD]] and cut_tags.tolist() == [[0, 1], [4, 5]]
+    assert same is places
+
+
+def test_faster_pretraining_learns_hidden_words_as_well(reader, known, words):
+    rows = grammar_tasks.Data(words).encoded([["<class>", *each.english] for each in known[:64]])
+
+    def loss():
+        reader.eval()
+        hidden = rows.clone()
+        hidden[:, 1] = grammar_tasks.MASK
+        with torch.no_grad():
+            return grammar_tasks.loss_of(reader.guessed(hidden)[:, 1], rows[:, 1]).item()
+
+    before = loss()
+    with undisturbed():
+        torch.manual_seed(0)
+        few_answers.pretrain(reader, rows, words, steps=60)
+    assert loss() < before - 1
+
+
+@pytest.mark.parametrize("task", few_answers.TASKS)
+def test_tuning_ends_with_the_weights_that_were_best(task, reader, known, words, monkeypatch):
+    monkeypatch.setattr(few_answers, "EVERY", 10)
+    monkeypatch.setattr(few_answers, "PATIENCE", 30)
+    data = grammar_tasks.Data(words)
+    given, held = data.of(task, known[:30]), data.of(task, known[30:60])
+    with undisturbed():
+        torch.manual_seed(0)
+        found = few_answers.tune(reader, task, given, held, most=150)
+    assert grammar_tasks.score(reader, task, held) == pytest.approx(found["validation"])
+    assert 0 < found["steps"] <= 150 and found["steps"] % 10 == 0
+
+
+def test_no_answer_that_chooses_the_steps_is_learned_or_asked(known, words, monkeypatch):
+    """What is given, held back and asked has no sentence in common."""
+    seen = []
+    data = grammar_tasks.Data(words)
+    monkeypatch.setattr(data, "of", lambda task, some: seen.append(some) or (task, some))
+    monkeypatch.setattr(few_answers, "tune", lambda *_: {"validation": 0.5, "steps": 1})
+    monkeypatch.setattr(few_answers, "score", lambda *_: 0.5)
+    monkeypatch.setattr(few_answers, "counted", lambda *_: {})
+    monkeypatch.setattr(few_answers, "pretrain", lambda *_: None)
+    pool, test = known[:300], known[300:330]
+    rows = list(few_answers.of_seed(0, words, data, None, pool, test, 1, (25, 100), 1))
+    assert [(row["task"], row["labelled"]) for row in rows] == [
+        (task, count) for task in few_answers.TASKS for count in (25, 100)
+    ]
+    asked, held, *given = ([id(each) for each in some] for some in seen)
+    assert [len(each) for each in (asked, held, *given)] == [30, few_answers.HELD, 25, 100]
+    assert not {*asked} & {*held} and not {*given[1]} & {*held, *asked}
+    assert {*given[0]} < {*given[1]}
+
+
+def test_spared_answers_by_hand():
+    many = {25: 0.2, 100: 0.4, 400: 0.8}
+    assert few_answers.spared(0.1, many) == 25
+    assert few_answers.spared(0.4, many) == pytest.approx(100)
+    assert few_answers.spared(0.6, many) == pytest.approx(200)
+    assert few_answers.spared(0.9, many) == math.inf
+
+
+def test_a_text_shows_one_mapping_and_without_one_it_does_not():
+    ids = in_context.texts(200, torch.Generator().manual_seed(0))
+    keys, values = ids[:, ::2], ids[:, 1::2] - in_context.LETTERS
+    assert ids.shape == (200, 2 * in_context.PAIRS)
+    assert keys.max() < in_context.LETTERS and values.min() >= 0
+    assert values.max() < in_context.LETTERS
+    for row_keys, row_values in zip(keys.tolist(), values.tolist(), strict=True):
+        assert len({*row_keys}) == len({*zip(row_keys, row_values, strict=True)})
+        assert len({*row_keys}) <= in_context.KEYS
+    ids = in_context.texts(200, torch.Generator().manual_seed(0), consistent=False)
+    pairs = [({*row[::2]}, {*zip(row[::2], row[1::2], strict=True)}) for row in ids.tolist()]
+    assert sum(len(each) < len(both) for each, both in pairs) > 180
+
+
+def test_mappings_that_are_asked_are_in_no_training():
+    def drawn(fresh):
+        keys, values = in_context.mappings(5000, torch.Generator().manual_seed(0), fresh)
+        assert len(keys) == len(values) == 5000
+        rows = zip(keys.tolist(), values.tolist(), strict=True)
+        return {tuple(sorted(zip(*each, strict=True))) for each in rows}
+
+    learned, asked = drawn(False), drawn(True)
+    assert not learned & asked
+    assert all(len({key for key, _ in each}) == in_context.KEYS for each in learned | asked)
+
+
+def test_what_was_shown_before_by_hand():
+    keys = [3, 4, 3, 5, 4]
+    ids = torch.tensor([[part for key in keys for part in (key, 15)]])
+    assert in_context.shown_before(ids).tolist() == [[False, False, True, False, True]]
+
+
+def test_a_model_that_looks_up_is_right_wherever_it_can_be():
+    ids = in_context.texts(50, torch.Generator().manual_seed(0))
+
+    def looks_up(ids, pad_id):
+        logits = torch.zeros(*ids.shape, len(in_context.WORDS))
+        for row, said in zip(ids.tolist(), logits, strict=True):
+            known = {}
+            for place in range(0, len(row), 2):
+                said[place, known.get(row[place], 0)] = 1  # 0 is never right
+                known[row[place]] = row[place + 1]
+        return logits
+
+    found = in_context.by_examples(looks_up, ids)
+    assert found["right"] == found["shown"] and found["right"][0] == 0
+    assert (found["looked_up"], found["guessed"]) == (1, 0)
+
+
+def test_the_model_in_the_page_is_that_of_the_record():
+    recorded = next(
+        run for run in measurements.load("in_context")["runs"]
+        if run["seed"] == 0 and run["texts"] == "mappings"
+    )  # fmt: skip
+    model = in_context.loaded()
+    with one_thread():
+        found = in_context.by_examples(model, in_context.asked(0))
+    assert found["looked_up"] == pytest.approx(recorded["looked_up"], abs=0.01)
+    assert in_context.answer(model, "a>f b>c a>f d>h b>")[0] == "c"
+    assert in_context.WEIGHTS.stat().st_size < 200_000
+
+
+def test_a_short_training_of_each_kind_learns_which_words_come_where():
+    for consistent in (True, False):
+        with undisturbed():
+            model = in_context.trained(80, 0, consistent)
+        ids = in_context.texts(20, torch.Generator().manual_seed(1), consistent)
+        said = model(ids, pad_id=alice.PAD).argmax(dim=-1)
+        assert (said[:, ::2] >= in_context.LETTERS).float().mean() > 0.9
+
+
+@pytest.fixture
+def tiny():
+    """A GPT of letters that has learned nothing."""
+    torch.manual_seed(0)
+    return alice.Letters(len(alice.letters()), 60, 16, 2, 2, 32).eval()
+
+
+def test_the_judge_by_hand():
+    assert preferences.word_length("a cat ran\nhome") == 11 / 4
+    assert preferences.word_length("  ") == 2
+    assert preferences.judged("a cat", "the cats") == 1
+    assert preferences.judged("the cats", "a cat") == 0
+    assert preferences.judged("the cat", "cat the") == 0.5
+
+
+def test_log_probabilities_are_of_the_letters_after_the_prompt(tiny):
+    ids = torch.randint(68, (3, preferences.PROMPT + preferences.LENGTH))
+    with torch.no_grad():
+        shares = tiny(ids, pad_id=alice.PAD).log_softmax(dim=-1)
+        found = preferences.log_probability(tiny, ids)
+    for row, total in zip(range(3), found, strict=True):
+        by_hand = sum(
+            shares[row, place - 1, ids[row, place]]
+            for place in range(preferences.PROMPT, ids.shape[1])
+        )
+        assert total.item() == pytest.approx(by_hand.item(), rel=1e-4)
+
+
+def test_the_loss_of_preferences_by_hand():
+    zeros = torch.zeros(4)
+    assert preferences.dpo_loss(zeros, zeros, 0.3).item() == pytest.approx(math.log(2))
+    found = preferences.dpo_loss(torch.tensor([3.0]), torch.tensor([1.0]), 0.5).item()
+    assert found == pytest.approx(-math.log(1 / (1 + math.exp(-1))))
+
+
+def test_pairs_are_judged_and_learned(tiny):
+    ids = alice.encoded(alice.texts()["train"])
+    with undisturbed():
+        chosen, rejected = preferences.pairs(tiny, ids, torch.Generator().manual_seed(0))
+    assert torch.equal(chosen[:, : preferences.PROMPT], rejected[:, : preferences.PROMPT])
+    for better, worse in zip(*map(preferences.written, (chosen, rejected)), strict=True):
+        assert preferences.judged(better, worse) == 1
+    model = copy.deepcopy(tiny)
+    given = chosen[:8], rejected[:8], 0.3, 20, torch.Generator().manual_seed(0)
+    with one_thread():
+        preferences.prefer(model, tiny, *given)
+    with torch.no_grad():
+        gains = [
+            preferences.log_probability(model, each) - preferences.log_probability(tiny, each)
+            for each in given[:2]
+        ]
+    assert (gains[0] > gains[1]).float().mean() > 0.8
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_pretraining_spares_answers_with_other_seeds():
+    budget = measurements.load("few_answers")["budget"]
+    others = few_answers.measure(**budget | {"labelled": (50,), "seeds": UNSEEN})
+    for task in few_answers.TASKS:
+        rows = [row for row in others if row["task"] == task]
+        assert all(row["pretrained"] > row["from_scratch"] for row in rows), task
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_other_seeds_learn_from_the_prompt_and_not_without_mappings():
+    for run in in_context.measure(in_context.STEPS, UNSEEN):
+        if run["texts"] == "mappings":
+            assert run["looked_up"] > 0.7
+        else:
+            assert run["looked_up"] < 0.2
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_other_seeds_do_what_is_preferred_and_move_farther_with_a_small_beta():
+    budget = measurements.load("preferences")["budget"]
+    runs = preferences.measure(**budget | {"betas": (0.1, 3.0), "seeds": UNSEEN})
+    for seed in UNSEEN:
+        before, small, large = (
+            next(run for run in runs if run["seed"] == seed and run["beta"] == beta)
+            for beta in (None, 0.1, 3.0)
+        )
+        assert before["wins"] < min(small["wins"], large["wins"])
+        assert before["kl"] < large["kl"] < small["kl"] and large["old"] < small["old"]
