@@ -60,7 +60,7 @@ def learned_from_few(models, spared):
     for share, few, many in spared:
         style = {"arrowstyle": "<|-|>", "color": "black", "lw": 1, "shrinkA": 3, "shrinkB": 3}
         ax.annotate("", (few, 100 * share), (many, 100 * share), arrowprops=style)
-        words = f"{few} like {many:.0f}"
+        words = f"{few} = {many:.0f} without"
         ax.text((few * many) ** 0.5, 100 * share + 1.5, words, ha="center", fontsize=8)
     ax.set_xscale("log")
     ax.set_xticks(counts, counts)
@@ -90,7 +90,7 @@ def right_by_examples(models, ceiling, guess):
         ax.plot(examples, shares.T, "o", color=colour, alpha=0.4, markersize=4, mew=0)
     ax.axhline(100 * guess, color=GREY, linestyle=":", label="guessing")
     ax.set(xlabel="examples in the prompt", ylabel="percent right", ylim=(0, 104))
-    ax.legend(fontsize=8, loc="center right")
+    ax.legend(fontsize=8, loc="upper left")
     return figure
 
 
