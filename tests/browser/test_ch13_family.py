@@ -156,7 +156,9 @@ def test_what_rotary_positions_buy_is_the_record(since):
 
 @pytest.mark.parametrize("task", ["translate", "kind", "roles", "entities", "question", "summary"])
 def test_the_table_of_text_to_text_is_the_record(chapter, task):
-    rows = chapter.get_by_role("row").filter(has=chapter.get_by_role("cell", name=task, exact=True))
+    rows = chapter.locator("tr")  # folded away, so that no role finds them
+    rows = rows.filter(has=chapter.locator("td", has_text=re.compile(f"^\\s*{task}\\s*$")))
     found = runs("text_to_text", task=task)
     wanted = [shown([run[key] for run in found]) for key in ("right", "copy", "majority")]
-    assert rows.last.get_by_role("cell").all_inner_texts() == [task, *wanted]
+    shown_there = [each.strip() for each in rows.last.locator("td").all_text_contents()]
+    assert shown_there == [task, *wanted]
