@@ -7,8 +7,8 @@ learn is to look it up. A second model trains on texts in which each letter is f
 one every time, so that there is no mapping. Both are asked about mappings that were kept back from
 training: those in which the numbers of the partners have a sum that `KEPT_BACK` divides.
 
-The sizes, the rate and the number of steps were chosen in trials with another seed: with all 26
-letters and longer texts the model looks nothing up after 1,000 steps.
+The sizes, the rate and the number of steps were chosen in trials with another seed. With all 26
+letters and texts twice as long, less than half was looked up after 1,000 steps.
 
     python -m book.experiments in_context
 
