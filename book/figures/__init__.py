@@ -105,7 +105,11 @@ from book.figures.flow.ch03_bottleneck import (
     lstm_cell,
     one_vector_machine,
 )
-from book.figures.flow.ch04_attention import attention_by_hand, one_row_two_vectors
+from book.figures.flow.ch04_attention import (
+    attention_by_hand,
+    one_row_two_vectors,
+    three_roles,
+)
 from book.figures.flow.ch05_multi_head import dealt_features, one_head_or_two, split_attend_join
 from book.figures.flow.ch06_masking import padding_mixed_in, who_may_look
 from book.figures.flow.ch07_layers import residual_stream, two_norm_orders, what_is_added

@@ -1,6 +1,8 @@
-"""Chapter 4: attention by hand, one arrow a product, and one word in two sentences."""
+"""Chapter 4: attention by hand, one word in two sentences, and the three roles of a word."""
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
+
+ROLES = "query", "key", "value"
 
 
 def attention_by_hand(words, query, key, value, scores, weights, output, of):
@@ -182,6 +184,66 @@ def one_row_two_vectors(word, row, directions, sentences, vectors, weights, outp
         f"The row of {word} in the table, {_listed(row)}, goes into two sentences, where lines as"
         f" thick as its shares of each word meet in a new vector of {' and '.join(directions)}:"
         f" {told}.",
+        draw,
+    )
+
+
+def three_roles(words, x, query, key, value):
+    """Draw how matrices make a word's query, key and value, and how its query meets two keys.
+
+    Args:
+        words: the one that asks, and two that answer.
+        x: (3, d_model), their vectors.
+        query, key: (3, d_k).
+        value: (3, d_v).
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, cell, apart = Drawing(), (22, 24) if phone else (28, 26), 104 if phone else 140
+
+        def row(centre, y, numbers, role):
+            corner = (centre - cell[0] * len(numbers) / 2, y)
+            return sheet.cells(corner, [_whole(numbers)], role, cell=cell)
+
+        whole = row(0, 0, x[0], "plain")
+        sheet.words((0, -14), f"“{words[0]}”", bold=True)
+        asks, *rest = (
+            row(at, 88, each[0], role)
+            for at, each, role in (
+                (-apart, query, "query"),
+                (0, key, "key"),
+                (apart, value, "value"),
+            )
+        )
+        sheet.words((asks.x - 6, asks.centre[1]), "query", "query", anchor="end", size=SMALL)
+        for box, role in zip(rest, ("key", "value"), strict=True):
+            sheet.words((box.centre[0], box.y + cell[1] + 11), role, role, size=SMALL)
+        for share, box, role in zip((0.2, 0.5, 0.8), (asks, *rest), ROLES, strict=True):
+            sheet.arrow(whole.at(share, 1), box.north, role=role, text=f"w_{role}")
+        for n, centre in ((1, -apart), (2, apart * 0.62)):
+            offers = row(centre, 202, key[n], "key")
+            gives = row(offers.at(1, 0)[0] + 14 + cell[0], 202, value[n], "value")
+            middle = (offers.x + gives.at(1, 0)[0]) / 2
+            its = row(middle, 290, x[n], "plain")
+            sheet.words((middle, 330), f"“{words[n]}”", bold=True)
+            for box, role in ((offers, "key"), (gives, "value")):
+                below = box.centre[0], its.y
+                sheet.arrow(below, box.south, role=role, text=f"w_{role}")
+            sheet.arrow(asks.south, offers.north, role="query", text=f"{query[0] @ key[n]:.0f}")
+        return sheet
+
+    answers = " and ".join(
+        f"that of {word}, {_listed(k)}, with the dot product {query[0] @ k:.0f}, beside the value"
+        f" {_listed(v)}"
+        for word, k, v in zip(words[1:], key[1:], value[1:], strict=True)
+    )
+    return Picture(
+        f"Three matrices make of the vector of {words[0]}, {_listed(x[0])}, its query,"
+        f" {_listed(query[0])}, its key, {_listed(key[0])}, and its value, {_listed(value[0])}."
+        f" Arrows lead from the query to two keys, which the same matrices made: {answers}.",
         draw,
     )
 
