@@ -73,10 +73,7 @@ from book.figures.ch10_gpu import (
     step_by_kind,
     two_timelines,
 )
-from book.figures.ch11_efficiency import (
-    cost_by_length,
-    largest_tensors,
-)
+from book.figures.ch11_efficiency import cost_by_length, measured_and_promised
 from book.figures.ch12_interpretation import (
     answers,
     heads_forming,
@@ -121,7 +118,7 @@ from book.figures.flow.ch09_training import (
     training_loop,
 )
 from book.figures.flow.ch10_gpu import inside_a_gpu, memory_bars, tiled_product, two_workers
-from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles
+from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles, two_loops
 from book.figures.flow.ch12_interpretation import path_of_an_ablation, qk_and_ov, two_heads_in_turn
 from book.figures.flow.ch13_family import (
     four_models,

@@ -1,9 +1,9 @@
-"""The figures of chapter 11: cost by length, tiles, a cache that grows, and shared heads."""
+"""The curves of chapter 11: cost by length, and what a short text promises for a long one."""
 
 import matplotlib.pyplot as plt
-from matplotlib.patches import Rectangle
+import numpy as np
 
-from book.figures.style import BLUE, GREEN, ORANGE
+from book.figures.style import BLUE, GREY, ORANGE
 
 
 def cost_by_length(lengths, curves, unit):
@@ -18,30 +18,35 @@ def cost_by_length(lengths, curves, unit):
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(5.6, 3.4))
-    for (label, numbers), colour in zip(curves.items(), (ORANGE, BLUE, GREEN), strict=False):
+    for (label, numbers), colour in zip(curves.items(), (ORANGE, BLUE), strict=True):
         ax.plot(lengths, numbers, "o-", color=colour, markersize=5, label=label)
     ax.set(xscale="log", yscale="log", xlabel="words", ylabel=unit)
     ax.legend(loc="upper left")
     return figure
 
 
-def largest_tensors(shapes):
-    """Draw tensors to one scale, as rectangles that have their shapes.
+def measured_and_promised(lengths, runs, start):
+    """Draw the times of several runs as dots, and as a band what their times at one length
+    promise for all others, if time grows with the square of the length.
 
     Args:
-        shapes: dict from a label to (rows, columns).
+        lengths: (points,) words.
+        runs: lists of (points,) seconds, one for each run.
+        start: index of the length from which to extrapolate.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(5.6, 3.4))
-    left, tallest = 0, max(rows for rows, _ in shapes.values())
-    for (label, (rows, columns)), colour in zip(shapes.items(), (ORANGE, BLUE), strict=False):
-        ax.add_patch(Rectangle((left, 0), columns, rows, color=colour, alpha=0.75, linewidth=0))
-        text = f"{label}\n{rows:,} × {columns:,} = {rows * columns:,}"
-        ax.text(left, 1.04 * tallest, text, fontsize=9, va="bottom")
-        left += max(columns, 0.75 * tallest) + 0.25 * tallest
-    ax.set(xlim=(-0.02 * left, left + 0.2 * tallest), ylim=(-0.02 * tallest, 1.3 * tallest))
-    ax.set_aspect("equal")
-    ax.axis("off")
+    lengths = np.array(lengths)
+    low, high = (
+        best([times[start] for times in runs]) * (lengths / lengths[start]) ** 2
+        for best in (min, max)
+    )
+    label = f"{lengths[start]:,} words, times the square"
+    ax.fill_between(lengths, low, high, color=GREY, alpha=0.35, linewidth=0, label=label)
+    for number, (times, colour) in enumerate(zip(runs, (ORANGE, BLUE), strict=True), 1):
+        ax.plot(lengths, times, "o", color=colour, markersize=5, label=f"run {number}, measured")
+    ax.set(xscale="log", yscale="log", xlabel="words", ylabel="seconds")
+    ax.legend(loc="upper left")
     return figure

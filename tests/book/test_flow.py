@@ -144,6 +144,7 @@ EXAMPLES = {  # the picture -> what it is given
     "memory_bars": ({"16 sentences": BYTES, "256 sentences": BYTES | {"activations": 9e7}},),
     "two_workers": ([46, 12], 20, 0.0),
     "tiles": (6, 15, 3, 2),
+    "two_loops": ((4, 6), (128, 64), (1, 3)),
     "growing_cache": (["il", "tuo", "gatto", "è", "un", "gatto"],),
     "shared_heads": ({"each its own": (8, 8), "grouped": (8, 2)},),
     "word_links": (SOURCE, TARGET, {(0, 1), (1, 2)}, {(0, 1), (1, 2), (3, 0)}),

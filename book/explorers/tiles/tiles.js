@@ -1,6 +1,7 @@
 // Attention in tiles, stepped through block by block (ch11): the table of scores, of which one
 // tile is in memory, and for each query what is known of all keys so far. The scores and the
-// values, one number for each key, come with the state, with the words.
+// values, one number for each key, come with the state, with the words. The factor by which the
+// old total was corrected has a column of its own, because it is the step that is forgotten.
 (() => {
   const { html, headings, slider, checkbox, stepper, shown, mount } = globalThis.explorerKit;
   const start = { block: 3, step: 1, causal: false };
@@ -53,10 +54,10 @@
         html("th", { scope: "row", class: "tiles-query" }, queries[i]), ...row))),
       html("tfoot", {}, html("tr", {}, html("th", { scope: "row" }, "value"),
         ...values.map((value) => html("td", {}, `${value}`)))));
-    const known = scores.map(() => [html("td"), html("td"), html("td")]);
+    const known = scores.map(() => [html("td"), html("td"), html("td"), html("td")]);
     const description = html("table", { class: "tiles-known" },
       html("caption", {}, "What is known of all keys so far"),
-      headings(["", "maximum", "total", "average"]),
+      headings(["", "maximum", "old total \u00d7", "total", "average"]),
       html("tbody", {}, ...known.map((row, i) => html("tr", {},
         html("th", { scope: "row", class: "tiles-query" }, queries[i]), ...row))));
 
@@ -72,19 +73,16 @@
         const score = found.seen(query, key) ? shown(scores[query][key], 1) : "−∞";
         cell.textContent = where === "now" ? score : where === "gone" ? "·" : "";
       }));
-      known.forEach(([maximum, total, average], query) => {
+      known.forEach(([maximum, shrunk, total, average], query) => {
         const each = found.running[query];
         maximum.textContent = number(each.maximum);
+        shrunk.textContent = each.shrunk ? shown(each.shrunk) : "\u2013"; // nothing was known before
         total.textContent = number(each.total);
         average.textContent = number(each.average);
       });
-      const last = found.running.at(-1), name = queries.at(-1);
-      const shrunk = found.now > 1 && last.shrunk < 1
-        ? ` For “${name}” the maximum rose, so its old total was multiplied by
-          ${shown(last.shrunk)} first.` : "";
       const end = found.done ? " All keys have gone by: the averages are the output." : "";
       say(`Block ${found.now} of ${found.blocks}. ${found.tile} scores are in memory, and the whole
-        table would have ${found.table}.${shrunk}${end}`.replace(/\s+/g, " "));
+        table would have ${found.table}.${end}`.replace(/\s+/g, " "));
     }
     return { update, children: [controls, verdict, table, description] };
   }

@@ -1,6 +1,6 @@
-"""Chapter 11: tiles that come and go, a cache that grows, and heads that share."""
+"""Chapter 11: tiles that come and go, what they move, a cache that grows, and heads that share."""
 
-from book.figures.flow.hand import SMALL, Drawing, Picture
+from book.figures.flow.hand import SMALL, Drawing, Picture, Place
 
 
 def tiles(query_len, key_len, block_size, now):
@@ -37,7 +37,7 @@ def tiles(query_len, key_len, block_size, now):
                 here = sheet.box(
                     (x, high / 2), "", "orange", width=across - 2, height=high, kind="solid"
                 )
-                sheet.upright((x, high / 2 + 30), "in memory", size=SMALL)
+                sheet.upright((x, high / 2 + 52), "scores in memory", size=SMALL)
                 sheet.arrow(key.south, here.north, role="key")
             else:
                 sheet.box((x, high / 2), "", "masked", width=across - 2, height=high, kind="frame")
@@ -51,25 +51,107 @@ def tiles(query_len, key_len, block_size, now):
             )
             sheet.upright((left + 26 * place, high / 2 + 26), name, size=SMALL)
             kept.append(column)
-        low = high + 22
+        whole, low = sheet.frame(kept, role="value", around=5), high + 26
         sheet.arrow(
             here.south,
             (here.centre[0], low),
-            (kept[1].centre[0], low),
-            kept[1].south,
+            (whole.centre[0], low),
+            whole.south,
             role="orange",
             width=2.4,
-            text="merged",
+            text="described and merged",
+            side=(0, 13),
         )
-        sheet.words((kept[1].centre[0], -18), "all that\nis kept", "value", size=SMALL)
+        sheet.words((whole.centre[0], -24), "all that\nis kept", "value", size=SMALL)
         return sheet
 
     blocks = -(-key_len // block_size)
     return Picture(
         f"A table of scores cut into {blocks} upright blocks, with queries at its left and keys"
-        f" above. The first {now} blocks are marked gone, block {now + 1} is filled and marked in"
-        " memory, the others are not yet made. An arrow leads from the filled block to three"
-        " narrow columns: maximum, total and average.",
+        f" above. The first {now} blocks are marked gone, block {now + 1} is filled and says:"
+        " scores in memory; the others are not yet made. An arrow, described and merged, leads"
+        " from the filled block to three narrow columns, all that is kept: maximum, total and"
+        " average.",
+        draw,
+    )
+
+
+def two_loops(blocks, tile, now):
+    """Draw what flash attention moves between the memories of a GPU.
+
+    Args:
+        blocks: how many blocks (of queries, of keys) there are.
+        tile: how many (queries, keys) a tile has.
+        now: which block (of queries, of keys) is in fast memory, counted from 0.
+
+    Returns:
+        the Picture.
+    """
+    (rows, columns), (query_now, key_now) = tile, now
+    marked = [[place == query_now] for place in range(blocks[0])]
+    done = [[0.7 * (place < query_now)] for place in range(blocks[0])]
+    read = [[place == key_now] for place in range(blocks[1])]
+
+    def draw(phone):
+        sheet, (left, middle, right) = Drawing(), (0, 96, 212) if phone else (0, 200, 430)
+        cell, low, top = (58, 17), 17 * max(blocks), 17 * max(blocks) + 132
+        slow = [
+            sheet.cells(
+                (x - 29, low - 17 * len(shares)),
+                [[""]] * len(shares),
+                role,
+                cell=cell,
+                shares=shares,
+            )
+            for x, role, shares in (
+                (left, "query", marked),
+                (middle, "key", read),
+                (right, "value", done),
+            )
+        ]
+        names = ("queries", "query"), ("keys, values", "key"), ("output", "value")
+        for place, (name, role) in zip(slow, names, strict=True):
+            sheet.words((place.centre[0], place.y - 12), name, role, size=SMALL)
+        sheet.frame(
+            [*slow, Place(left - 40, -24, right - left + 80, low)],
+            "main memory: large and slow",
+            around=12,
+        )
+        size = {"height": 40, "size": SMALL}
+        query = sheet.box((left, top), f"{rows}\nqueries", "query", width=68, kind="solid", **size)
+        key = sheet.box(
+            (middle, top), f"{columns} keys,\nvalues", "key", width=78, kind="solid", **size
+        )
+        known = sheet.box((right, top), "maximum, total,\naverage", "value", width=108, **size)
+        tile_at = ((left + middle) / 2, top + 78)
+        scores = sheet.box(
+            tile_at, f"{rows} × {columns}\nscores", "orange", width=96, kind="solid", **size
+        )
+        sheet.frame(
+            [query, key, known, scores], "fast memory of one multiprocessor", around=12, above=False
+        )
+        for place, box, role, text in (
+            (slow[0], query, "query", "once"),
+            (slow[1], key, "key", "one by one,\nfor each block\nof queries"),
+        ):
+            sheet.arrow(place.south, box.north, role=role, text=text)
+        sheet.arrow(known.north, slow[2].south, role="value", text="once, at\nthe end")
+        for box in (query, key):
+            sheet.arrow(box.south, scores.north, role="orange")
+        corner = (known.centre[0], scores.centre[1])
+        sheet.arrow(
+            scores.east, corner, known.south, role="orange", width=2.4, text="merged", side=(0, 12)
+        )
+        return sheet
+
+    return Picture(
+        f"Two frames. The upper one is the main memory of a GPU, large and slow: {blocks[0]} blocks"
+        f" of queries, {blocks[1]} of keys and values, {blocks[0]} of the output. The lower one is"
+        f" the fast memory of one multiprocessor: {rows} queries, {columns} keys with their"
+        f" values, the {rows} by {columns} scores that are made of them, and the maximum, total"
+        " and average into which these are merged. A block of queries comes down once, the blocks"
+        " of keys and values come one by one, for each block of queries again, and a block of the"
+        " output goes up once, at the end. The scores have no arrow to the upper frame.",
         draw,
     )
 
@@ -87,7 +169,7 @@ def growing_cache(words):
     made = {"without a cache": count * (count + 1) // 2, "with a cache": count}
 
     def draw(phone):
-        sheet, wide, step = Drawing(), 46, 29
+        sheet, wide, step = Drawing(), 48, 29
         for panel, (title, total) in enumerate(made.items()):
             left, top = (
                 (0, (step * count + 62) * panel) if phone else ((wide * count + 78) * panel, 0)
