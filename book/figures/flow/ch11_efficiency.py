@@ -157,10 +157,10 @@ def two_loops(blocks, tile, now):
 
 
 def growing_cache(words):
-    """Draw which keys and values are made at each step, without a cache and with one.
+    """Draw which words go through the layers at each step, without a cache and with one.
 
     Args:
-        words: the words that are written one after the other.
+        words: what the decoder reads, one word more in each step.
 
     Returns:
         the Picture.
@@ -174,7 +174,9 @@ def growing_cache(words):
             left, top = (
                 (0, (step * count + 62) * panel) if phone else ((wide * count + 78) * panel, 0)
             )
-            sheet.words((left - 6, top - 28), f"{title}: {total} made", anchor="start", bold=True)
+            sheet.words(
+                (left - 6, top - 28), f"{title}: {total} computed", anchor="start", bold=True
+            )
             for row in range(count):
                 y = top + step * row
                 sheet.words((left - 10, y), str(row + 1), "muted", anchor="end", size=SMALL)
@@ -192,11 +194,11 @@ def growing_cache(words):
     return Picture(
         f"Two triangles of words, one row for each of {count} steps. Without a cache all boxes of"
         " all rows are filled. With a cache only the last box of each row is filled, and the"
-        " others are dashed, because their keys and values are kept. Keys and values made:"
+        " others are dashed, because their keys and values are kept. Words computed:"
         f" {told}.",
         draw,
         steps=(
-            f"Step {row + 1}: keys and values of {_words(row + 1)} without a cache, of one with it."
+            f"Step {row + 1}: {_words(row + 1)} through the layers without a cache, one with it."
             for row in range(count)
         ),
     )
