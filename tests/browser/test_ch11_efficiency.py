@@ -105,6 +105,18 @@ def test_a_tile_that_has_gone_by_is_no_longer_shown(chapter):
     assert set(gone.all_inner_texts()) == {"·"}
 
 
+def test_the_correction_of_the_old_total_is_shown(chapter):
+    scores = state_of(chapter)["scores"][0]
+    chapter.get_by_role("slider", name="Keys in a block").press("Home")
+    first_query = chapter.locator(".tiles-known tbody tr").first.locator("td")
+    assert first_query.nth(1).inner_text() == "\N{EN DASH}"  # nothing was known before
+    for number in (2, 3):
+        chapter.get_by_role("button", name="Next block").click()
+        shrunk = math.exp(max(scores[: number - 1]) - max(scores[:number]))
+        total = sum(math.exp(score - max(scores[:number])) for score in scores[:number])
+        assert first_query.all_inner_texts()[1:3] == [f"{shrunk:.2f}", f"{total:.2f}"]
+
+
 def test_another_block_size_begins_again(chapter):
     chapter.get_by_role("button", name="Next block").click()
     chapter.get_by_role("slider", name="Keys in a block").press("End")
