@@ -246,7 +246,7 @@ def beam_gains(names, greedy, beam):
     """Draw by how much a beam raises the BLEU of each run.
 
     Args:
-        names: of the runs' texts; runs of one text share a row.
+        names: of the runs' texts; runs of one text share a row, whose label has their mean.
         greedy, beam: a score for each run.
 
     Returns:
@@ -263,6 +263,9 @@ def beam_gains(names, greedy, beam):
         yticks=range(len(rows)),
         ylim=(len(rows) - 0.5, -0.5),
     )
-    ax.set_yticklabels([f"{name}, greedy {greedy[names.index(name)]:.1f}" for name in rows])
+    scores = {
+        row: [each for name, each in zip(names, greedy, strict=True) if name == row] for row in rows
+    }
+    ax.set_yticklabels([f"{row}, greedy {np.mean(scores[row]):.1f}" for row in rows])
     ax.tick_params(axis="y", length=0)
     return figure
