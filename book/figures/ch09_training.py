@@ -71,14 +71,13 @@ def two_batches(lengths, titles):
     return figure
 
 
-def learning_curve(training, validation, norms, start, floor):
+def learning_curve(training, validation, norms, landmarks):
     """Draw the losses of a run and, below them, the length of its gradients, on logarithmic axes.
 
     Args:
         training, validation: lists of (step, loss), neither smoothed.
         norms: (steps,) of the gradient before clipping.
-        start: the loss of a model that gives every word the same probability.
-        floor: the loss of a model that gives every right word what smoothing asks for.
+        landmarks: dict from what a model knows to its loss; the last is the lowest.
 
     Returns:
         the matplotlib figure.
@@ -87,10 +86,10 @@ def learning_curve(training, validation, norms, start, floor):
         2, 1, figsize=(5.4, 4.4), sharex=True, height_ratios=(2.2, 1), layout="constrained"
     )
     last = training[-1][0]
-    lines = {"every word equally likely": (start, 0.92, "top")}
-    lines["what smoothing asks for"] = floor, 1.06, "bottom"
-    for text, (level, beside, side) in lines.items():
+    floor = min(landmarks.values())
+    for text, level in landmarks.items():
         ax.axhline(level, color=GREY, linewidth=1, linestyle=":")
+        beside, side = (1.06, "bottom") if level == floor else (0.95, "top")
         place = 0.99 * last, beside * level
         ax.text(*place, text, color=GREY, ha="right", va=side, fontsize=9)
     ax.plot(*zip(*training, strict=True), color=BLUE, label="training (one batch)")
@@ -98,7 +97,7 @@ def learning_curve(training, validation, norms, start, floor):
     ax.set(ylabel="plain loss of a word", yscale="log", xlim=(0, last), ylim=(0.8 * floor, None))
     levels = [level for level in (0.1, 0.2, 0.5, 1, 2, 5) if level > 0.8 * floor]
     ax.set_yticks(levels, [f"{level:g}" for level in levels])
-    ax.legend(loc="upper right", bbox_to_anchor=(1, 0.88))
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 0.1))
     below.plot(range(1, len(norms) + 1), norms, color=BLUE, linewidth=0.8)
     below.axhline(1, color=ORANGE, linewidth=1)
     beside = {"transform": below.get_yaxis_transform(), "color": ORANGE, "fontsize": 9}

@@ -15,6 +15,7 @@ from book.experiments.training import bugs, training_loop
 
 FULL = "the whole recipe"
 HIGH_RATE, WRONG_PAIRS = "three times the rate", "5 % of the pairs wrong"
+TIED = "target embedding tied to the generator"
 STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
 CHECKPOINTS = 5  # that are averaged; the loop looks every 20 steps
 
@@ -54,7 +55,7 @@ VARIANTS = {
     "embeddings start at PyTorch's size": Variant((bugs.LARGE,)),
     "post-norm": Variant((POST_NORM,)),
     "post-norm, without warm-up": Variant((POST_NORM, COLD), against="post-norm"),
-    "target embedding tied to the generator": Variant(model={"kind": bugs.Tied}),
+    TIED: Variant(model={"kind": bugs.Tied}),
     "Adam's β₂ 0.999, not 0.98": Variant((("betas=(0.9, 0.98)", "betas=(0.9, 0.999)"),)),
     HIGH_RATE: Variant(rate=HIGH),
     f"{HIGH_RATE}, without warm-up": Variant((COLD,), rate=HIGH, against=HIGH_RATE),
@@ -66,8 +67,8 @@ VARIANTS = {
 }
 
 
-def measure(steps, seeds):
-    """Train each variant from each seed.
+def measure(steps, seeds, names=tuple(VARIANTS)):
+    """Train each variant, or some by their names, from each seed.
 
     Returns:
         list of dict: `ingredient`, `seed`, `loss` on the validation sentences, without smoothing,
@@ -75,8 +76,8 @@ def measure(steps, seeds):
     """
     runs = []
     for seed in seeds:
-        for name, variant in VARIANTS.items():
-            page, model, _ = trained(variant, steps, seed)
+        for name in names:
+            page, model, _ = trained(VARIANTS[name], steps, seed)
             runs.append({"ingredient": name, "seed": seed, **seen(page, model)})
             print(runs[-1], file=sys.stderr, flush=True)
     return sorted(runs, key=lambda run: (list(VARIANTS).index(run["ingredient"]), run["seed"]))
@@ -200,11 +201,18 @@ EXPERIMENT = Experiment(
     measure=measure,
 )
 MORE_EXPERIMENTS = {
+    "tied_longer": Experiment(
+        page="ch09_training",
+        asks="does a tied generator lose as much with twice the steps?",
+        long={"steps": 800, "seeds": 3},
+        initialisation=training_loop.EXPERIMENT.initialisation,
+        measure=partial(measure, names=(TIED,)),
+    ),
     "schedules": Experiment(
         page="ch09_training",
         asks="which schedule wins if each has the learning rate that suits it?",
         long={"steps": 400, "rates": (0.0025, 0.005, 0.01, 0.02), "seeds": 5},
         initialisation=training_loop.EXPERIMENT.initialisation,
         measure=measure_schedules,
-    )
+    ),
 }
