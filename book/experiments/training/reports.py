@@ -17,7 +17,7 @@ WHY = {  # a bug -> what it does
     "scores are not divided by √d_k": "the softmax starts too sharp",
     "embeddings start at PyTorch's size": "they drown the positions; a norm hides their size",
     "the same, and tied to the generator": "nothing after the generator hides it",
-    "softmax before the loss": "training takes two softmaxes and sticks near 6; validation takes one",
+    "softmax before the loss": "training takes two, and sticks near 6; validation takes one",
     "the answer is not shifted": "it says the word that it has just read",
     "the loss counts padding": "rarely trained on, but counted in validation",
     "sources belong to other targets": "it learns Italian, not translating",
