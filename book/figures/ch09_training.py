@@ -151,9 +151,8 @@ def losses_by_rate(losses):
             ax.plot([rate] * len(each), each, "o", color=BLUE, alpha=0.7 * shade, markersize=5)
         best = int(np.argmin(middles))
         ax.plot(rates[best], middles[best], "o", color=ORANGE, markersize=11, fillstyle="none")
-        ax.text(
-            rates[0] / 1.25, middles[0], f"{steps:,} steps", ha="right", va="center", fontsize=9
-        )
+        side = "bottom" if shade == shades[0] else "center"  # the two highest curves begin close by
+        ax.text(rates[0] / 1.25, middles[0], f"{steps:,} steps", ha="right", va=side, fontsize=9)
     ax.set(xlabel="highest learning rate (log scale)", ylabel="validation loss (log scale)")
     ax.set(xscale="log", yscale="log", xlim=(rates[0] / 4, rates[-1] * 1.3))
     ax.set_xticks(rates, [f"{rate:g}" for rate in rates])

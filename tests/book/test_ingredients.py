@@ -127,6 +127,13 @@ def test_the_recorded_runs_have_every_variant_with_every_seed():
     assert all(each == seeds for each in by_variant.values())
 
 
+def test_the_longer_run_has_the_tied_generator_alone():
+    longer = measurements.load("tied_longer")
+    assert longer["budget"]["steps"] == 2 * measurements.load("ingredients")["budget"]["steps"]
+    found = [(run["ingredient"], run["seed"]) for run in longer["runs"]]
+    assert found == [(ingredients.TIED, seed) for seed in range(longer["budget"]["seeds"])]
+
+
 def test_the_table_of_runs_takes_what_is_there():
     assert "No runs measured yet" in measurements.runs_table(None).data
     whole = {
