@@ -2,7 +2,7 @@
 
 import itertools
 
-from book.figures.flow.hand import SMALL, Drawing, Picture
+from book.figures.flow.hand import SMALL, Drawing, Picture, Place
 
 
 def what_is_added(word, before, found, after):
@@ -66,47 +66,52 @@ ATTENTION, NETWORK = ("attention", "query"), ("feed-forward", "value")
 
 
 def two_norm_orders():
-    """Draw an encoder layer in post-norm and in pre-norm: what x passes on its way up, and what
-    goes around it.
+    """Draw an encoder layer in post-norm and in pre-norm along the path that x takes: what it must
+    pass, and what is only on a branch of it.
 
     Returns:
         the Picture.
     """
-    orders = {
-        "post-norm": [[ATTENTION, "+", ("norm 1", "plain")], [NETWORK, "+", ("norm 2", "plain")]],
-        "pre-norm": [[("norm 1", "plain"), ATTENTION, "+"], [("norm 2", "plain"), NETWORK, "+"]],
-    }
+    high = 160  # of an attention or a feed-forward network, with its norm
 
     def draw(phone):
-        sheet, step = Drawing(), 52
-        for place, (title, sublayers) in enumerate(orders.items()):
-            x, y = place * (172 if phone else 260), 0
-            sheet.words((x, -step * 7 - 6), title, bold=True)
+        sheet = Drawing()
+        for place, title in enumerate(("post-norm", "pre-norm")):
+            x, side = place * (176 if phone else 270), place * (176 if phone else 270) + 78
+            sheet.words((x + 46, -2 * high - 52), title, bold=True)
             last = sheet.words((x, 0), "x", italic=True)
-            for parts in sublayers:
-                fork = y - 18
-                for part in parts:
-                    y -= step
-                    if part == "+":
-                        made = sheet.circle((x, y), 12, "+", "orange")
-                        side = x + 66
-                        sheet.arrow(
-                            (x, fork), (side, fork), (side, y), made.east, role="orange", width=2.6
-                        )
-                    else:
-                        made = sheet.box(
-                            (x, y), part[0], part[1], width=100, height=28, size=SMALL + 1
-                        )
-                    sheet.arrow(last.north, made.south)
-                    last = made
-            sheet.arrow(last.north, (x, y - 42))
+
+            def box(centre, name, role):
+                width = 66 if role == "plain" else 94
+                return sheet.box(centre, name, role, width=width, height=28, size=SMALL + 1)
+
+            for number, (name, role) in enumerate((ATTENTION, NETWORK)):
+                low, norm = -high * number, (f"norm {number + 1}", "plain")
+                if title == "post-norm":
+                    part, plus = box((side, low - 58), name, role), (x, low - 96)
+                    sheet.arrow((x, low - 22), (side, low - 22), part.south, role=role)
+                else:
+                    first = box((side, low - 52), *norm)
+                    part, plus = box((side, low - 97), name, role), (x, low - 138)
+                    sheet.arrow((x, low - 22), (side, low - 22), first.south, role=role)
+                    sheet.arrow(first.north, part.south, role=role)
+                made = Place(plus[0] - 12, plus[1] - 12, 24, 24)
+                sheet.arrow(last.north, made.south, role="blue", width=5, head=False)
+                sheet.circle(plus, 12, "+", "blue")
+                sheet.arrow(part.north, (side, plus[1]), made.east, role=role)
+                last = made
+                if title == "post-norm":
+                    last = box((x, low - 140), *norm)
+                    sheet.arrow(made.north, last.south, role="blue", width=5, head=False)
+            sheet.arrow(last.north, (x, -2 * high - 34), role="blue", width=5)
         return sheet
 
     return Picture(
-        "Two layers drawn from bottom to top. Post-norm: x passes attention, a plus, norm 1,"
-        " feed-forward, a plus, norm 2. Pre-norm: x passes norm 1, attention, a plus, norm 2,"
-        " feed-forward, a plus. In both an orange line leads around each part to its plus; in"
-        " pre-norm it leads around the norm too.",
+        "Two layers drawn from bottom to top. A thick line leads from x to the top. In both,"
+        " attention and feed-forward are on branches, and a plus sign adds what they find to the"
+        " line. Post-norm: on the line lie a plus, norm 1, a plus, norm 2. Pre-norm: on the line"
+        " lie only the two pluses, because norm 1 is on the branch before attention, and norm 2"
+        " on the branch before feed-forward.",
         draw,
     )
 
