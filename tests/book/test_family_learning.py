@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.family import alice, few_answers, grammar_tasks, in_context, preferences
+from book.experiments.after_2017 import preferences
+from book.experiments.family import alice, few_answers, grammar_tasks, in_context
 from book.experiments.undisturbed import one_thread, undisturbed
 from solutions.translator import corpus
 from solutions.translator.data.tokenizer import PAD

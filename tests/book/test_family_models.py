@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.family import alice, beyond, lora, samples, scaling, since_2017
+from book.experiments.after_2017 import beyond, lora, scaling, since_2017
+from book.experiments.family import alice, samples
 from book.experiments.undisturbed import one_thread
 from solutions.ch07_layers import EncoderLayer
 from solutions.family.lora import LoRA, with_lora

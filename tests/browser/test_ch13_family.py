@@ -8,7 +8,7 @@ import pytest
 
 from autograder.course import ROOT, pages_of
 from book.experiments import measurements
-from book.experiments.family import lora
+from book.experiments.after_2017 import lora
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""Chapter 13's experiments: four models, and what has changed since."""
+"""Experiments on four models from the same blocks."""

@@ -10,8 +10,8 @@ import torch
 from torch.nn import functional
 
 from book.experiments import Experiment
+from book.experiments.after_2017.since_2017 import D_MODEL, MAX_LEN, Letters
 from book.experiments.family.alice import INITIALISATION, encoded, letters, texts, train
-from book.experiments.family.since_2017 import D_MODEL, MAX_LEN, Letters
 from book.experiments.undisturbed import undisturbed
 
 LONGEST = 4 * MAX_LEN
