@@ -138,7 +138,7 @@ def weights_in_a_row(tables, labels, titles):
     """
     figure, axes = plt.subplots(len(tables), 1, figsize=(4.4, 2.0 * len(tables)), sharex=True)
     for ax, table, title in zip(axes, tables, titles, strict=True):
-        heatmap(table, labels, labels, xlabel=None, ylabel=None, title=title, ax=ax)
+        heatmap(table, labels, labels, xlabel=None, ylabel=None, title=title, darkest=1, ax=ax)
         for row, total in enumerate(np.asarray(table).sum(axis=1)):
             ax.text(len(labels) - 0.4, row, f"sum {total:.2f}", ha="left", va="center", color=GREY)
     figure.supylabel("query position", fontsize=10)
@@ -147,8 +147,8 @@ def weights_in_a_row(tables, labels, titles):
 
 
 def influence_pair(shares, inputs, outputs, titles):
-    """Show which inputs move which predictions, for two models, one above the other; the input that
-    is the word to be predicted is framed.
+    """Show which inputs move which predictions, for two models, one above the other, on one colour
+    scale; the input that is the word to be predicted is framed.
 
     Args:
         shares: (2, tgt_len, tgt_len), rows summing to 1.
@@ -161,7 +161,8 @@ def influence_pair(shares, inputs, outputs, titles):
     """
     figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4), sharex=True)
     for ax, table, title in zip(axes, shares, titles, strict=True):
-        heatmap(table, outputs, inputs, xlabel=None, ylabel="predicted word", title=title, ax=ax)
+        names = {"xlabel": None, "ylabel": "predicted word", "title": title}
+        heatmap(table, outputs, inputs, **names, darkest=1, ax=ax)
         for text in ax.texts:
             text.set_fontsize(8)
         for row in range(len(outputs) - 1):

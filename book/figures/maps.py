@@ -15,6 +15,7 @@ def heatmap(
     ylabel="query position",
     title=None,
     decimals=2,
+    darkest=None,
     ax=None,
 ):
     """Show a small matrix as colours from zero, with its numbers written in the cells.
@@ -23,15 +24,18 @@ def heatmap(
         matrix: (rows, columns) non-negative.
         row_labels, column_labels: the tokens beside the rows and below the columns.
         decimals: digits after the point; None leaves the numbers out.
+        darkest: the number with the darkest colour, for tables that are compared; None is the
+            largest of the matrix.
 
     Returns:
         the matplotlib figure.
     """
     matrix = np.asarray(matrix)
+    darkest = max(matrix.max(), 1e-12) if darkest is None else darkest
     if ax is None:
         width = 1.6 + 0.75 * matrix.shape[1]
         _, ax = plt.subplots(figsize=(width, 0.9 + 0.5 * matrix.shape[0]))
-    ax.imshow(matrix, cmap=SEQUENTIAL, vmin=0, vmax=max(matrix.max(), 1e-12), aspect="auto")
+    ax.imshow(matrix, cmap=SEQUENTIAL, vmin=0, vmax=darkest, aspect="auto")
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
     ax.set_xticks(range(matrix.shape[1]), column_labels)
     ax.set_yticks(range(matrix.shape[0]), row_labels)
@@ -40,7 +44,7 @@ def heatmap(
         side.set_visible(False)
     if decimals is not None:
         for (row, column), number in np.ndenumerate(matrix):
-            dark = number > 0.55 * matrix.max()
+            dark = number > 0.55 * darkest
             ax.text(
                 column,
                 row,
