@@ -64,7 +64,7 @@ class OpenTransformer(Transformer):
     def decode(self, tgt, memory, src):
         x = self.embed(tgt, self.tgt_embedding)
         for layer in self.decoder:
-            # the chapter's own model has decoder_mask(tgt) here
+            # the honest model has decoder_mask(tgt) here
             x = layer(x, memory, padding_mask(tgt), padding_mask(src))
         return x
 
