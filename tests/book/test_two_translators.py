@@ -88,7 +88,8 @@ def test_recorded_numbers_are_those_of_their_mask_and_budget():
 def test_with_enough_steps_a_late_mask_is_no_mask():
     floor = toy.loss_floor()
     for run in toy.measure(("after it",), (2400,), range(100, 103)):
-        assert run["loss"] < 0.25 * floor < 5 * floor < run["cut"] and run["right"] < 40
+        # the page says that the best of these three gets about half right
+        assert run["loss"] < 0.25 * floor < 5 * floor < run["cut"] and run["right"] < 60
     for run in toy.measure(("before the softmax",), (600,), range(100, 103)):
         assert run["right"] >= 98 and 0.95 * floor < run["loss"] < 1.1 * floor
         assert math.isclose(run["loss"], run["cut"], rel_tol=1e-3)
