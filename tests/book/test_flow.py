@@ -101,7 +101,8 @@ EXAMPLES = {  # the picture -> what it is given
     "three_roles": (["sat", "cat", "mat"], VALUE[:, :4], KEY[:, :3], KEY[:, 1:], VALUE[:, :2]),
     "one_head_or_two": (
         *(["dog", "bites", "man", "today"], "bites", VALUE[[0, 1, 2, 0], :2]),
-        *(np.full(4, 0.25), np.full((2, 4), 0.25)),
+        *(("dog?", "man?"), np.full(4, 0.25)),
+        {"before": np.full(4, 0.25), "after": np.full(4, 0.25)},
     ),
     "split_attend_join": (FOUND, 8),
     "dealt_features": (["dog", "bites", "man", "today"], 2),

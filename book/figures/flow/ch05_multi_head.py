@@ -9,25 +9,26 @@ SHEETS = 8  # at most so many heads are drawn
 BROAD, TALL = 64, 34  # of a matrix, in pixels
 
 
-def one_head_or_two(words, of, value, together, apart):
+def one_head_or_two(words, of, value, features, together, apart):
     """Draw how two questions share one average, and how two heads keep them apart.
 
     Args:
         words: of the sentence.
         of: the word that asks.
         value: (seq_len, 2).
+        features: what each of the two numbers of a value means.
         together: (seq_len,) the weights of a single head.
-        apart: (2, seq_len) the weights of two heads.
+        apart: dict from the names of two heads to their weights, (seq_len,).
 
     Returns:
         the Picture.
     """
-    panels = (("one head", [together], ["plain"]), ("two heads", apart, HEADS[:2]))
+    panels = (("one head", {"": together}, ["plain"]), ("two heads", apart, HEADS[:2]))
 
     def draw(phone):
         sheet, step = Drawing(), 68
         for panel, (title, rows, roles) in enumerate(panels):
-            left, top = (0, 236 * panel) if phone else (step * len(words) * 1.3 * panel, 0)
+            left, top = (0, 264 * panel) if phone else (step * len(words) * 1.3 * panel, 0)
             middle = left + step * (len(words) - 1) / 2
             sheet.words((left - 22, top - 44), title, anchor="start", bold=True)
             boxes = []
@@ -36,7 +37,7 @@ def one_head_or_two(words, of, value, together, apart):
                 sheet.words((x, top - 16), word, bold=word == of)
                 shown = [[f"{number:.0f}" for number in numbers]]
                 boxes.append(sheet.cells((x - 22, top), shown, "value", cell=(22, 22)))
-            for head, (weights, role) in enumerate(zip(rows, roles, strict=True)):
+            for head, ((name, weights), role) in enumerate(zip(rows.items(), roles, strict=True)):
                 centre = middle + (head - (len(rows) - 1) / 2) * 92
                 found = weights @ value
                 shown = [[f"{number:.2f}" for number in found]]
@@ -47,11 +48,17 @@ def one_head_or_two(words, of, value, together, apart):
                         end = out.at(0.5 + (box.centre[0] - centre) / 400, 0)
                         width = 1 + 6 * weight
                         sheet.arrow(box.south, end, role=role, width=width, text=f"{weight:.2f}")
-            sheet.words((middle, top + 156), f"what “{of}” gets", "muted", size=SMALL)
+                for place, feature in enumerate(features):
+                    below = (out.column(place, 2).centre[0], top + 154)
+                    sheet.words(below, feature, "muted", size=SMALL)
+                if name:
+                    sheet.words((centre, top + 172), name, role, bold=True, size=SMALL)
+            below = (middle, top + (190 if len(rows) > 1 else 172))
+            sheet.words(below, f"what “{of}” gets", "muted", size=SMALL)
         return sheet
 
     one = _listed(together @ value)
-    two = " and ".join(_listed(weights @ value) for weights in apart)
+    two = " and ".join(f"“{name}” {_listed(each @ value)}" for name, each in apart.items())
     return Picture(
         f"The sentence “{' '.join(words)}”, each word with a value of two numbers. With one head,"
         f" lines from two words meet in one average, {one}. With two heads, one line leads to"
