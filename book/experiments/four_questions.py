@@ -4,7 +4,8 @@ questions about the others.
 Which word stands before you, which after you, which one is the verb, which one is first? The words
 come in random order, so that no grammar helps: an answer must be fetched from the position where it
 stands. The model has one layer of attention and nothing that could bend its output: logits are a
-linear function of what the heads bring.
+linear function of what the heads bring. (`one_average` gives it a hidden layer, to see how much of
+the answers a single average still holds.)
 """
 
 import itertools
@@ -72,15 +73,22 @@ class Reader(nn.Module):
 
     Args:
         num_heads: how many heads share the d_model features.
+        hidden: units of a hidden layer with ReLU that reads first; 0 for none, so that the answers
+            are read by a single linear layer.
     """
 
-    def __init__(self, num_heads, d_model=32):
+    def __init__(self, num_heads, d_model=32, hidden=0):
         super().__init__()
         self.embedding = nn.Embedding(len(WORDS), d_model)
         # About as long as an encoding of the position.
         nn.init.normal_(self.embedding.weight, std=0.5)
         self.attention = MultiHeadAttention(d_model, num_heads)
-        self.output = nn.Linear(d_model, len(QUESTIONS) * len(WORDS))
+        logits = len(QUESTIONS) * len(WORDS)
+        self.output = (
+            nn.Sequential(nn.Linear(d_model, hidden), nn.ReLU(), nn.Linear(hidden, logits))
+            if hidden
+            else nn.Linear(d_model, logits)
+        )
 
     def features(self, token_ids):
         """Return (batch, seq_len, d_model): words and where they stand."""
@@ -94,11 +102,13 @@ class Reader(nn.Module):
         return self.output(found).unflatten(-1, (len(QUESTIONS), len(WORDS))), weights
 
 
-def trained(num_heads, seed, steps=500, batch=64, rate=1e-2):
+def trained(num_heads, seed, steps=500, batch=64, rate=1e-2, hidden=0):
     """Train a Reader on fresh sentences; the same seed gives the same one."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    model = Reader(num_heads).double()  # so that another processor's rounding trains no other model
+    model = Reader(
+        num_heads, hidden=hidden
+    ).double()  # so that another processor's rounding trains no other model
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1)
     for step in range(steps):
@@ -230,7 +240,7 @@ def explorer_state(model, texts, decimals=3):
     return state
 
 
-def measure(heads, steps, seeds):
+def measure(heads, steps, seeds, hidden=0):
     """Train a Reader for each number of heads, budget and seed.
 
     Returns:
@@ -240,7 +250,7 @@ def measure(heads, steps, seeds):
     test = held_out()
     runs = []
     for number, budget, seed in itertools.product(heads, steps, seeds):
-        right = share_right(trained(number, seed, budget)(test)[0], test)
+        right = share_right(trained(number, seed, budget, hidden=hidden)(test)[0], test)
         shares = dict(zip(QUESTIONS, right.tolist(), strict=True))
         runs.append({"heads": number, "steps": budget, "seed": seed, "right": shares})
     return runs
@@ -280,3 +290,13 @@ EXPERIMENT = Experiment(
     initialisation="PyTorch's default, embeddings with standard deviation 0.5",
     measure=measure,
 )
+
+MORE_EXPERIMENTS = {
+    "one_average": Experiment(
+        page="ch05_multi_head",
+        asks="does a reader with a hidden layer get more out of the average of a single head?",
+        long={"heads": (1,), "steps": (500, 2000), "seeds": 3, "hidden": 128},
+        initialisation="PyTorch's default, embeddings with standard deviation 0.5",
+        measure=measure,
+    )
+}

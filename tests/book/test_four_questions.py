@@ -26,3 +26,14 @@ def test_shares_of_a_record_are_those_of_its_heads_and_steps():
     assert found.shape == (2, 4)
     chosen = [run for run in runs if run["heads"] == 2 and run["steps"] == 1]
     assert np.array_equal(found, [list(run["right"].values()) for run in chosen])
+
+
+@pytest.mark.long
+def test_a_hidden_layer_reads_more_from_one_average_but_not_all():
+    plain, bent = (
+        four_questions.shares_of(
+            {"runs": four_questions.measure((1,), (2000,), [100], hidden=hidden)}, 1, 2000
+        )
+        for hidden in (0, 128)
+    )
+    assert plain.mean() + 0.1 < bent.mean() < 0.97
