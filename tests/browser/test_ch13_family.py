@@ -99,11 +99,13 @@ def test_products_of_turned_vectors_depend_on_the_distance_alone(since):
 
 def test_what_lora_learns_and_forgets_is_the_record(since):
     (counted,) = runs("lora", way="counts")
-    assert since.get_by_role("cell", name=f"{counted['test']:.2f}", exact=True).count() == 1
-    best = lora.at_the_best_rate(runs("lora"), lora.LORA)
-    row = since.get_by_role("row").filter(has_text="LoRA of rank")
-    wanted = [shown([run[key] for run in best], 1, 2) for key in ("test", "old")]
-    assert row.get_by_role("cell").all_inner_texts()[2:] == wanted
+    row = since.get_by_role("row").filter(has_text="counting letters")
+    assert row.get_by_role("cell").all_inner_texts()[3] == f"{counted['test']:.2f}"
+    for way in lora.WAYS:
+        best = lora.at_the_best_rate(runs("lora"), way)
+        row = since.get_by_role("row").filter(has=since.get_by_role("cell", name=way, exact=True))
+        wanted = [shown([run[key] for run in best], 1, 2) for key in ("test", "old")]
+        assert row.get_by_role("cell").all_inner_texts()[3:] == wanted
 
 
 @pytest.mark.parametrize("beta", [0.1, 0.3, 1.0, 3.0])

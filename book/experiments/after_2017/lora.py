@@ -1,10 +1,10 @@
 """A GPT that has read one book learns another style: with all its parameters, or with LoRA alone.
 
 The model is `alice`'s, and the style is that of the course's own corpus: short sentences in small
-letters, drawn from a grammar, one a line. Each way to learn sees the same pieces of the same
-sentences. Beside them stand the model as it is, a model of the same form that has read nothing
-before, and counting (`alice.Counts`). The learning rate is chosen for each way by the validation
-loss on the new style, and all rates are recorded.
+letters, drawn from a grammar, one a line. LoRA is beside every linear layer, with one of four
+ranks. Each way to learn sees the same pieces of the same sentences. Its rate is chosen from several
+by the validation loss on the new style, and all are recorded. Beside them stand the model as it is,
+and counting (`alice.Counts`).
 """
 
 import torch
@@ -17,8 +17,11 @@ from solutions.translator.corpus import Writer
 from solutions.translator.corpus.draw import SHAPES, collect, is_short
 
 TRAINED, ASKED = 300, 200  # sentences
-RANK, BATCH = 4, 8
-LORA, EVERYTHING, SCRATCH = "LoRA", "all parameters", "from scratch"
+BATCH = 8
+LAYERS = ("w_q", "w_k", "w_v", "w_o", "linear_1", "linear_2")  # that have LoRA beside them
+EVERYTHING = "all parameters"
+RANKS = {f"LoRA of rank {rank}": rank for rank in (1, 2, 4, 8)}
+WAYS = (*RANKS, EVERYTHING)
 
 
 def sentences():
@@ -34,9 +37,8 @@ def sentences():
 
 def begun(way):
     """Return the model with which a way to learn begins."""
-    if way == SCRATCH:
-        return alice.blank()
-    return with_lora(alice.loaded(), RANK) if way == LORA else alice.loaded()
+    model = alice.loaded()
+    return model if way == EVERYTHING else with_lora(model, RANKS[way], LAYERS)
 
 
 def merged(model):
@@ -52,7 +54,7 @@ def learn(way, rate, steps, seed, new, old):
     """Learn the new style.
 
     Args:
-        way: LORA, EVERYTHING or SCRATCH.
+        way: one of `WAYS`.
         rate: the highest learning rate.
         new: dict of the ids of its texts.
         old: pieces of the old text.
@@ -67,19 +69,19 @@ def learn(way, rate, steps, seed, new, old):
         model = begun(way)
         trained = sum(each.numel() for each in model.parameters() if each.requires_grad)
         history = alice.train(model, new["train"], new["validation"], steps, seed, BATCH, rate)
-        pieces = {name: alice.cut(ids, model.max_len) for name, ids in new.items()}
+        test = alice.cut(new["test"], model.max_len)
         found = {
             "way": way,
             "rate": rate,
             "seed": seed,
             "trained": trained,
             "validation": min(each["validation"] for each in history),
-            "test": alice.loss_on(model, pieces["test"]),
+            "test": alice.loss_on(model, test),
             "old": alice.loss_on(model, old),
         }
         with torch.no_grad():
-            before = model(pieces["test"], pad_id=alice.PAD)
-            after = merged(model)(pieces["test"], pad_id=alice.PAD)
+            before = model(test, pad_id=alice.PAD)
+            after = merged(model)(test, pad_id=alice.PAD)
         return found | {"merging": (after - before).abs().max().item()}
 
 
@@ -89,12 +91,12 @@ def measure(steps, seeds, rates):
     Returns:
         list of dict: those of `learn`; before them one with the `way` "as it is", which is the
         model that has not learned, and one with "counts", both with `validation` and `test`, and
-        the former with `old`.
+        the former with `old`: the loss on the last chapter of the book.
     """
     texts = sentences()
     new = {name: alice.encoded(text) for name, text in texts.items()}
     base = alice.loaded()
-    old = alice.cut(alice.encoded(alice.texts()["validation"]), base.max_len)
+    old = alice.cut(alice.encoded(alice.texts()["test"]), base.max_len)
     counts = alice.Counts(texts["train"], 5, alice.letters())
     asked = ("validation", "test")
     rows = [
@@ -105,7 +107,7 @@ def measure(steps, seeds, rates):
         },
         {"way": "counts", **{name: counts.loss_on(texts[name]) for name in asked}},
     ]
-    for way in (LORA, EVERYTHING, SCRATCH):
+    for way in WAYS:
         for rate in rates:
             rows += [learn(way, rate, steps, seed, new, old) for seed in seeds]
     return rows
@@ -122,9 +124,9 @@ def at_the_best_rate(runs, way):
 
 EXPERIMENT = Experiment(
     page="ch13_since_2017",
-    asks="what does LoRA learn of a new style, and what is left of the old one?",
+    asks="what does LoRA of each rank learn of a new style, and what is left of the old one?",
     short={"steps": 40, "seeds": 1, "rates": (3e-3,)},
-    long={"steps": 200, "seeds": 3, "rates": (1e-3, 3e-3, 1e-2)},
+    long={"steps": 200, "seeds": 3, "rates": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)},
     initialisation="the weights of alice.safetensors; LoRA's first matrix from a normal"
     " distribution of standard deviation 1 / rank, its second 0",
     measure=measure,
