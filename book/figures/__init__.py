@@ -8,7 +8,6 @@ arrays, returns the figure or Picture and computes nothing that a reader should 
 # ruff: noqa: F401  # imported for the pages
 
 from book.figures.ch01_embeddings import (
-    coverage_curve,
     loss_and_width,
     similarity_pair,
 )

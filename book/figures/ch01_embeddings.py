@@ -1,40 +1,10 @@
-"""The figures of chapter 1: vocabularies, one-hot vectors, and the table's gradient."""
+"""The figures of chapter 1: how alike the rows of a table are, and how they learn."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
 from book.figures.style import BLUE, GREY, ORANGE
-
-
-def coverage_curve(sizes, curves):
-    """Draw the share of words that a vocabulary does not know, against its size.
-
-    Args:
-        sizes: (points,) vocabulary sizes.
-        curves: dict from a label to the (points,) shares, between 0 and 1.
-
-    Returns:
-        the matplotlib figure.
-    """
-    _, ax = plt.subplots(figsize=(4.6, 3.0))
-    for colour, (label, shares) in zip((BLUE, ORANGE), curves.items(), strict=True):
-        ax.plot(sizes, 100 * np.asarray(shares), color=colour)
-        middle = len(sizes) // 2
-        ax.annotate(
-            label,
-            (sizes[middle], 100 * shares[middle]),
-            (6, 6),
-            textcoords="offset points",
-            color=colour,
-        )
-    ax.set(
-        xlabel="max_size (entries in the vocabulary)",
-        ylabel="unknown words (%)",
-        ylim=(0, 103),
-        xlim=(0, None),
-    )
-    return ax.figure
 
 
 def similarity_pair(before, after, labels, titles=("before", "after")):
