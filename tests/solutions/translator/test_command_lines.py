@@ -24,7 +24,8 @@ def done(monkeypatch):
     monkeypatch.setattr(export_onnx, "FinishedRun", lambda *given: given)
     monkeypatch.setattr(export_onnx, "export", noted("export"))
     monkeypatch.setattr(export_onnx, "example", noted("example", {"written": ["è"]}))
-    for name in ("bench_training", "bench_batches", "bench_decoding", "bench_memory"):
+    for name in ("training", "batches", "decoding", "memory", "processes"):
+        name = f"bench_{name}"
         monkeypatch.setattr(bench, name, noted(name))
     monkeypatch.setattr(bench, "read_pairs", lambda *files: [(str(each),) * 2 for each in files])
     monkeypatch.setattr(bench.corpus, "splits", lambda: {"train": [("one", "uno")]})
