@@ -64,9 +64,7 @@ def build_book(folder):
     jupyter_book = Path(sys.executable).parent / "jupyter-book"
     options = ["--all", "-W", "--keep-going", "--path-output", folder]
     built = subprocess.run(
-        # tests that run beside it have time limits, so it takes less than its share of the cores; but
-        # not only what they have to spare, because in the end all workers would wait for it
-        ["nice", "-n", "5", jupyter_book, "build", *options, "."],
+        [jupyter_book, "build", *options, "."],
         cwd=ROOT,
         capture_output=True,
         text=True,
