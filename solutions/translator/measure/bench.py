@@ -47,7 +47,7 @@ ROUNDS = 7
 STEPS = 24  # on real text
 DECODED = (32, 128)  # sentences, words of each
 TOKENS = (1024, 4096)  # of a batch that processes share
-SHARED_STEPS = 100
+SHARED_STEPS = 40
 
 
 def synchronised(device):
@@ -234,7 +234,7 @@ def bench_memory(device):
         )
 
 
-def bench_processes(rounds=3, steps=SHARED_STEPS, sizes=()):
+def bench_processes(rounds=2, steps=SHARED_STEPS, sizes=()):
     """Measure the training command on one process and on two with a thread each, which share every
     batch, and print it. Two trainings that know nothing of each other are what the machine allows.
 
