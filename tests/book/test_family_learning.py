@@ -1,4 +1,4 @@
-"""What chapter 13 measures of learning: from few answers, from the prompt, and from preferences.
+"""What chapter 13 measures of learning from the prompt and from preferences.
 Data and scores are those that are counted by hand, each model learns, and what the recorded runs
 tell apart, other seeds tell apart, too.
 """
@@ -11,96 +11,10 @@ import torch
 
 from book.experiments import measurements
 from book.experiments.after_2017 import preferences
-from book.experiments.family import alice, few_answers, grammar_tasks, in_context
+from book.experiments.family import alice, in_context
 from book.experiments.undisturbed import one_thread, undisturbed
-from solutions.translator import corpus
-from solutions.translator.data.tokenizer import PAD
 
 UNSEEN = range(100, 103)
-
-
-@pytest.fixture(scope="module")
-def known():
-    return [each for name in ("validation", "random") for each in corpus.annotations()[name]]
-
-
-@pytest.fixture(scope="module")
-def words(known):
-    special = [*grammar_tasks.WORDS_BEFORE, *grammar_tasks.ASKED.values()]
-    return [*special, *sorted({word for each in known for word in each.english} - {*special})]
-
-
-@pytest.fixture
-def reader(words):
-    with undisturbed():
-        torch.manual_seed(0)
-        return grammar_tasks.Reader(words)
-
-
-def test_only_columns_of_padding_are_cut_off():
-    ids = torch.tensor([[5, 6, PAD, PAD], [7, PAD, PAD, PAD]])
-    tags, places = torch.arange(8).reshape(2, 4), torch.tensor([[0, 1], [0, 0]])
-    cut, cut_tags, same = few_answers.trimmed(ids, tags, places)
-    assert cut.tolist() == [[5, 6], [7, PAD]] and cut_tags.tolist() == [[0, 1], [4, 5]]
-    assert same is places
-
-
-def test_faster_pretraining_learns_hidden_words_as_well(reader, known, words):
-    rows = grammar_tasks.Data(words).encoded([["<class>", *each.english] for each in known[:64]])
-
-    def loss():
-        reader.eval()
-        hidden = rows.clone()
-        hidden[:, 1] = grammar_tasks.MASK
-        with torch.no_grad():
-            return grammar_tasks.loss_of(reader.guessed(hidden)[:, 1], rows[:, 1]).item()
-
-    before = loss()
-    with undisturbed():
-        torch.manual_seed(0)
-        few_answers.pretrain(reader, rows, words, steps=60)
-    assert loss() < before - 1
-
-
-@pytest.mark.parametrize("task", few_answers.TASKS)
-def test_tuning_ends_with_the_weights_that_were_best(task, reader, known, words, monkeypatch):
-    monkeypatch.setattr(few_answers, "EVERY", 10)
-    monkeypatch.setattr(few_answers, "PATIENCE", 30)
-    data = grammar_tasks.Data(words)
-    given, held = data.of(task, known[:30]), data.of(task, known[30:60])
-    with undisturbed():
-        torch.manual_seed(0)
-        found = few_answers.tune(reader, task, given, held, most=150)
-    assert grammar_tasks.score(reader, task, held) == pytest.approx(found["validation"])
-    assert 0 < found["steps"] <= 150 and found["steps"] % 10 == 0
-
-
-def test_no_answer_that_chooses_the_steps_is_learned_or_asked(known, words, monkeypatch):
-    """What is given, held back and asked has no sentence in common."""
-    seen = []
-    data = grammar_tasks.Data(words)
-    monkeypatch.setattr(data, "of", lambda task, some: seen.append(some) or (task, some))
-    monkeypatch.setattr(few_answers, "tune", lambda *_: {"validation": 0.5, "steps": 1})
-    monkeypatch.setattr(few_answers, "score", lambda *_: 0.5)
-    monkeypatch.setattr(few_answers, "counted", lambda *_: {})
-    monkeypatch.setattr(few_answers, "pretrain", lambda *_: None)
-    pool, test = known[:300], known[300:330]
-    rows = list(few_answers.of_seed(0, words, data, None, pool, test, 1, (25, 100), 1))
-    assert [(row["task"], row["labelled"]) for row in rows] == [
-        (task, count) for task in few_answers.TASKS for count in (25, 100)
-    ]
-    asked, held, *given = ([id(each) for each in some] for some in seen)
-    assert [len(each) for each in (asked, held, *given)] == [30, few_answers.HELD, 25, 100]
-    assert not {*asked} & {*held} and not {*given[1]} & {*held, *asked}
-    assert {*given[0]} < {*given[1]}
-
-
-def test_spared_answers_by_hand():
-    many = {25: 0.2, 100: 0.4, 400: 0.8}
-    assert few_answers.spared(0.1, many) == 25
-    assert few_answers.spared(0.4, many) == pytest.approx(100)
-    assert few_answers.spared(0.6, many) == pytest.approx(200)
-    assert few_answers.spared(0.9, many) == math.inf
 
 
 def test_a_text_shows_one_mapping_and_without_one_it_does_not():
@@ -226,16 +140,6 @@ def test_pairs_are_judged_and_learned(tiny):
             for each in given[:2]
         ]
     assert (gains[0] > gains[1]).float().mean() > 0.8
-
-
-@pytest.mark.long
-@pytest.mark.timeout(7200)
-def test_pretraining_spares_answers_with_other_seeds():
-    budget = measurements.load("few_answers")["budget"]
-    others = few_answers.measure(**budget | {"labelled": (50,), "seeds": UNSEEN})
-    for task in few_answers.TASKS:
-        rows = [row for row in others if row["task"] == task]
-        assert all(row["pretrained"] > row["from_scratch"] for row in rows), task
 
 
 @pytest.mark.long

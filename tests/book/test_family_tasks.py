@@ -3,11 +3,13 @@ right word by word, scores and baselines are those that are counted by hand, eve
 what the recorded runs tell apart, seeds that the page does not show tell apart, too.
 """
 
+import math
+
 import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.family import digits, grammar_tasks, text_to_text
+from book.experiments.family import digits, few_answers, grammar_tasks, text_to_text
 from book.experiments.family.grammar_tasks import ADJUNCTS, ASKED, TASKS, WORDS_BEFORE
 from book.experiments.undisturbed import undisturbed
 from solutions.translator import corpus
@@ -201,7 +203,8 @@ def test_bert_learns_a_few_sentences_by_heart(task, reader, known, words):
     assert grammar_tasks.score(reader, task, data) > max(before, 0.9)
 
 
-def test_hidden_words_are_learned(reader, known, words):
+@pytest.mark.parametrize("module", [grammar_tasks, few_answers])
+def test_hidden_words_are_learned(module, reader, known, words):
     rows = grammar_tasks.Data(words).encoded([["<class>", *each.english] for each in known[:64]])
 
     def loss():
@@ -214,7 +217,7 @@ def test_hidden_words_are_learned(reader, known, words):
     before = loss()
     with undisturbed():
         torch.manual_seed(0)
-        grammar_tasks.pretrain(reader, rows, words, steps=60)
+        module.pretrain(reader, rows, words, steps=60)
     assert loss() < before - 1
 
 
@@ -239,6 +242,55 @@ def test_a_seed_of_the_tasks_says_all_and_leaves_no_trace(known, words):
     ways = {"pretrained", "from_scratch", "words", "majority"}
     assert all(ways <= row.keys() for row in rows[:-1])
     assert rows == list(grammar_tasks.of_seed(*given))
+
+
+def test_only_columns_of_padding_are_cut_off():
+    ids = torch.tensor([[5, 6, PAD, PAD], [7, PAD, PAD, PAD]])
+    tags, places = torch.arange(8).reshape(2, 4), torch.tensor([[0, 1], [0, 0]])
+    cut, cut_tags, same = few_answers.trimmed(ids, tags, places)
+    assert cut.tolist() == [[5, 6], [7, PAD]] and cut_tags.tolist() == [[0, 1], [4, 5]]
+    assert same is places
+
+
+@pytest.mark.parametrize("task", few_answers.TASKS)
+def test_tuning_ends_with_the_weights_that_were_best(task, reader, known, words, monkeypatch):
+    monkeypatch.setattr(few_answers, "EVERY", 10)
+    monkeypatch.setattr(few_answers, "PATIENCE", 30)
+    data = grammar_tasks.Data(words)
+    given, held = data.of(task, known[:30]), data.of(task, known[30:60])
+    with undisturbed():
+        torch.manual_seed(0)
+        found = few_answers.tune(reader, task, given, held, most=150)
+    assert grammar_tasks.score(reader, task, held) == pytest.approx(found["validation"])
+    assert 0 < found["steps"] <= 150 and found["steps"] % 10 == 0
+
+
+def test_no_answer_that_chooses_the_steps_is_learned_or_asked(known, words, monkeypatch):
+    """What is given, held back and asked has no sentence in common."""
+    seen = []
+    data = grammar_tasks.Data(words)
+    monkeypatch.setattr(data, "of", lambda task, some: seen.append(some) or (task, some))
+    monkeypatch.setattr(few_answers, "tune", lambda *_: {"validation": 0.5, "steps": 1})
+    monkeypatch.setattr(few_answers, "score", lambda *_: 0.5)
+    monkeypatch.setattr(few_answers, "counted", lambda *_: {})
+    monkeypatch.setattr(few_answers, "pretrain", lambda *_: None)
+    pool, test = known[:300], known[300:330]
+    rows = list(few_answers.of_seed(0, words, data, None, pool, test, 1, (25, 100), 1))
+    assert [(row["task"], row["labelled"]) for row in rows] == [
+        (task, count) for task in few_answers.TASKS for count in (25, 100)
+    ]
+    asked, held, *given = ([id(each) for each in some] for some in seen)
+    assert [len(each) for each in (asked, held, *given)] == [30, few_answers.HELD, 25, 100]
+    assert not {*asked} & {*held} and not {*given[1]} & {*held, *asked}
+    assert {*given[0]} < {*given[1]}
+
+
+def test_spared_answers_by_hand():
+    many = {25: 0.2, 100: 0.4, 400: 0.8}
+    assert few_answers.spared(0.1, many) == 25
+    assert few_answers.spared(0.4, many) == pytest.approx(100)
+    assert few_answers.spared(0.6, many) == pytest.approx(200)
+    assert few_answers.spared(0.9, many) == math.inf
 
 
 def test_text_to_text_says_all_of_each_task(known):
@@ -331,3 +383,13 @@ def test_what_recorded_seeds_tell_apart_others_do_too(name, module, by, better, 
         ]
         gain = sum(run[better] - run[worse] for run in of_group) / len(of_group)
         assert gain > 0, (worse, group)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_pretraining_spares_answers_with_other_seeds():
+    budget = measurements.load("few_answers")["budget"]
+    others = few_answers.measure(**budget | {"labelled": (50,), "seeds": UNSEEN})
+    for task in few_answers.TASKS:
+        rows = [row for row in others if row["task"] == task]
+        assert all(row["pretrained"] > row["from_scratch"] for row in rows), task

@@ -10,6 +10,8 @@ The rate was chosen in a trial with another seed, by the sentences that are held
 the better one for a model without pretraining that has 50 sentences.
 """
 
+import copy
+
 import torch
 
 from book.experiments import Experiment
@@ -108,7 +110,7 @@ def tune(model, task, given, held, most, rate=RATE):
         found = score(model, task, held)
         if found > best["validation"]:
             best = {"validation": found, "steps": step}
-            kept = {name: each.clone() for name, each in model.state_dict().items()}
+            kept = copy.deepcopy(model.state_dict())
         elif step - best["steps"] >= PATIENCE:
             break
     model.load_state_dict(kept)
@@ -148,9 +150,9 @@ def of_seed(seed, words, data, sentences, pool, test, pretraining, labelled, ste
         order = torch.randperm(len(pool)).tolist()
         held_back, shown = order[:HELD], order[HELD:]
         model = Reader(words)
-        weights = {"from_scratch": copied(model)}
+        weights = {"from_scratch": copy.deepcopy(model.state_dict())}
         pretrain(model, sentences, words, pretraining)
-        weights["pretrained"] = copied(model)
+        weights["pretrained"] = copy.deepcopy(model.state_dict())
         for task in TASKS:
             wanted = data.of(task, test)
             held = data.of(task, [pool[place] for place in held_back])
@@ -163,11 +165,6 @@ def of_seed(seed, words, data, sentences, pool, test, pretraining, labelled, ste
                     row |= {f"{name}_{way}": number for name, number in found.items()}
                     row[way] = score(model, task, wanted)
                 yield row | counted(task, given, wanted)
-
-
-def copied(model):
-    """Return a copy of a model's weights."""
-    return {name: each.clone() for name, each in model.state_dict().items()}
 
 
 def spared(few, many):
