@@ -3,6 +3,7 @@ must obey, the numbers; the first that is found counts.
 """
 
 import inspect
+import re
 
 import numpy as np
 
@@ -11,6 +12,11 @@ from autograder.shared.substance import numbers_of
 from autograder.shared.tolerances import close, same
 from autograder.shared.wire import Opaque, Tensor, dtype_name, numbers
 from autograder.shared.wording import article, describe, entry_text, in_places, value_text
+
+# What Python and torch say: that a function has no argument of a name, and how to leave torch.
+UNKNOWN_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument ")
+AWAY_FROM_TORCH = re.compile(r"\. Use [Tt]ensor\.(detach|cpu)\(\).*", re.DOTALL)
+TORCHS_OWN = "; torch has functions of its own, which keep the gradients and the device"
 
 
 def find(exercise, case, seen):
@@ -51,9 +57,14 @@ def find_in_exception(name, expected, seen):
         )
     raised = seen["raised"]
     if is_stub(seen):
-        stub = raised["function"].split(".")[0]  # of LayerNorm.forward, LayerNorm
-        whose = "is" if stub in (name, "") else f"calls {stub}, which is"
-        return f"{whose} still the stub; replace `raise NotImplementedError` with your code"
+        stub, method = stub_in(seen)
+        own = stub in (name, "")
+        if method:
+            whose = f"has a method {method} that" if own else f"calls {stub}, whose method {method}"
+        else:
+            whose = "" if own else f"calls {stub}, which"
+        clause = f"{whose} is still the stub; replace `raise NotImplementedError` with your code"
+        return clause.strip()
     if expected and expected["type"] in raised["bases"]:
         return None
     where = (
@@ -62,21 +73,46 @@ def find_in_exception(name, expected, seen):
         else ""
     )
     should = f", but should raise a {expected['type']}" if expected else ""
-    message = raised["message"].strip().rstrip(".")
-    above = (
-        "; is that defined in a cell above, too?"
-        if raised["type"] == "NameError" and not expected
-        else ""
-    )
+    message = raised["message"].strip()
+    advice = advice_about(raised, expected)
+    if advice == TORCHS_OWN:
+        message = AWAY_FROM_TORCH.sub("", message)  # what torch advises loses the gradients
+    message = message.rstrip(".")
     return (
         "it raised"
-        f" {article(raised['type'])}{': ' if message else ''}{message}{where}{should}{above}"
+        f" {article(raised['type'])}{': ' if message else ''}{message}{where}{should}{advice}"
     )
+
+
+def advice_about(raised, expected):
+    """Return where to look because of an exception, as a clause with its semicolon, or "".
+
+    Args:
+        raised: the note of the exception.
+        expected: that of the reference's, if it raises one.
+    """
+    if raised["meant"]:
+        return f"; did you mean `{raised['meant']}`?"
+    if raised["type"] == "NameError" and not expected:
+        return "; is that defined in a cell above, too?"
+    if raised["type"] == "SystemExit":
+        return "; that ends the whole program, and a function ends with `return`"
+    if called := raised["type"] == "TypeError" and UNKNOWN_ARGUMENT.match(raised["message"]):
+        return f"; what are the arguments of {called[1]} called?"
+    return TORCHS_OWN if AWAY_FROM_TORCH.search(raised["message"]) else ""
 
 
 def is_stub(seen):
     """Return whether an observation is that of a stub left as it was."""
     return "raised" in seen and seen["raised"]["stub"]
+
+
+def stub_in(seen):
+    """Return the function or class that an observation of a stub is about, and which method of the
+    class, or "".
+    """
+    name, _, method = seen["raised"]["function"].partition(".")
+    return name, method if method.isidentifier() else ""
 
 
 def find_in_changed(changed):
@@ -210,7 +246,7 @@ def find_in_finiteness(name, wanted, got):
     if not bad.any():
         return None
     what = "nan" if np.isnan(numbers(got)[bad]).any() else "infinite"
-    return f"{name} is {what} {in_places(bad)}"
+    return f"{name} is {what}{in_places(bad)}"
 
 
 STAGES = (find_in_dtype, find_in_shape, find_in_finiteness)
@@ -230,11 +266,11 @@ def find_in_values(name, wanted, got, case):
     if not wrong.any():
         return None
     if not case.visible:
-        return f"{name} is wrong {in_places(wrong)}"
+        return f"{name} is wrong{in_places(wrong)}"
     place = np.unravel_index(np.argmax(wrong), wrong.shape)
     spot = f"{name.removeprefix('the ')}[{', '.join(map(str, place))}]" if place else name
     shown, should = apart(numbers(got)[place], numbers(wanted)[place])
-    rest = f"; {name} is wrong {in_places(wrong)}" if wrong.size > 1 else ""
+    rest = f"; {name} is wrong{in_places(wrong)}" if wrong.size > 1 else ""
     return f"{spot} is {shown}, but should be {should}{rest}"
 
 

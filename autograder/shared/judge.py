@@ -8,13 +8,14 @@ the code that it judges.
 
 from dataclasses import dataclass
 
-from autograder.shared.findings import find, is_stub, parts_that_are_right, wrong_numbers
+from autograder.shared.findings import find, is_stub, parts_that_are_right, stub_in, wrong_numbers
 from autograder.shared.resemblance import resemblances
 from autograder.shared.substance import has_substance, in_the_form_of, is_ordinary
 from autograder.shared.tolerances import same
 from autograder.shared.wire import encode, printable
 from autograder.shared.wording import call_of
 
+LONGEST_CALL = 96  # characters; a longer one comes after what was found
 LONGEST_SENTENCE = 1_000  # characters; what a learner's code raises may be of any length
 MOST_NAMES = 50  # of arguments, or of an exception's ancestors
 # A learner's code may name things so that a message looks like two.
@@ -86,8 +87,9 @@ def judge(exercise, observations, suspects=()):
         if right:
             found = f"{found}; what it returns as {' and '.join(right)} is right, and counts"
         earned = len(right) / max(1, len(exercise.returns))
-        hint = hint_for(exercise, lookalike, suspects)
-        message = f"{sentence_about(exercise, case, seen, found)}{hint}"
+        told = stub_in(seen)[:1] if is_stub(seen) else ()  # the sentence names it already
+        hint = hint_for(exercise, lookalike, [each for each in suspects if each not in told])
+        message = message_about(exercise, case, seen, found, hint)
         verdicts.append(Verdict(case.title, False, case.weight, message, lookalike, earned))
     return verdicts
 
@@ -107,12 +109,22 @@ def related(exercise, pairs, findings):
     return clauses
 
 
-def sentence_about(exercise, case, seen, found):
-    """Return what was tried and what was found, on one line."""
-    short = "unfit" in seen or is_stub(seen)
-    subject = exercise.name if short else f"{call_of(exercise.name, case)}:"
-    sentence = printable(f"{subject} {found}"[:LONGEST_SENTENCE]).translate(ONE_LINE)
-    return sentence if sentence.endswith("?") else f"{sentence}."
+def message_about(exercise, case, seen, found, hint):
+    """Return what was tried, what was found and the hint, on one line; a call that is long comes
+    last.
+    """
+    if "unfit" in seen or is_stub(seen):
+        return f"{sentence(f'{exercise.name} {found}')}{hint}"
+    call = call_of(exercise.name, case)
+    if len(call) <= LONGEST_CALL:
+        return f"{sentence(f'{call}: {found}')}{hint}"
+    return f"{sentence(f'{exercise.name}: {found}')}{hint} {sentence(f'The call was {call}')}"
+
+
+def sentence(text):
+    """Return a text of any length as one sentence on one line."""
+    text = printable(text[:LONGEST_SENTENCE]).translate(ONE_LINE)
+    return text if text.endswith("?") else f"{text}."
 
 
 def hint_for(exercise, lookalike, suspects):
@@ -186,7 +198,8 @@ def tidy_exception(raised):
     """Bring the note of an exception into the form that
     `autograder.shared.probes.note_of_exception` gives it.
     """
-    texts = {key: raised.get(key) for key in ("type", "message", "source", "function")}
+    keys = ("type", "message", "source", "function", "meant")
+    texts = {key: raised.get(key) for key in keys}
     bases, line = raised.get("bases"), raised.get("line")
     return {
         **{key: text[:300] if isinstance(text, str) else "" for key, text in texts.items()},

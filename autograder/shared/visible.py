@@ -6,6 +6,8 @@ hidden case.
 """
 
 import json
+import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +15,35 @@ from autograder.shared.prepared import PreparedCase, PreparedExercise
 from autograder.shared.wire import from_json
 
 VISIBLE = Path(__file__).resolve().parents[1] / "visible"
+NAME = re.compile(r'^ "exercise": "(\w+)"', re.MULTILINE)  # as an exercise's text begins
+
+
+def names_by_chapter():
+    """Return the names of each chapter's exercises, dict[str, list[str]], without reading their
+    cases: those of all chapters take a second.
+    """
+    return {
+        path.stem: NAME.findall(path.read_text(encoding="utf-8"))
+        for path in sorted(VISIBLE.glob("*.json"))
+    }
+
+
+class VisibleExercises(Mapping):
+    """The exercises of all chapters by name, each with its visible cases: a PreparedExercise. A
+    chapter is read when the first of its exercises is asked for.
+    """
+
+    def __init__(self):
+        self.stems = {name: stem for stem, names in names_by_chapter().items() for name in names}
+
+    def __getitem__(self, name):
+        return read_visible_cases(self.stems[name])[name]
+
+    def __iter__(self):
+        return iter(self.stems)
+
+    def __len__(self):
+        return len(self.stems)
 
 
 def read_visible_cases(stem):

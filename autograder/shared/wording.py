@@ -108,5 +108,5 @@ def array_text(array):
 
 
 def in_places(wrong):
-    """Say how many of the numbers are meant: `in 2 of 6 places`."""
-    return f"in {int(wrong.sum())} of {wrong.size} places" if wrong.size > 1 else "there"
+    """Say how many of the numbers are meant: ` in 2 of 6 places`; "" where there is one alone."""
+    return f" in {int(wrong.sum())} of {wrong.size} places" if wrong.size > 1 else ""

@@ -30,6 +30,7 @@ from traitlets.config import Config
 
 from autograder.boundary.inside.world import SET_PARENT_DEATH_SIGNAL, libc
 from autograder.shared.probes import observe
+from autograder.shared.probes.calls import exit_raises
 from autograder.shared.probes.library_code import LibraryCode
 from autograder.shared.wire import decode, encode
 
@@ -220,7 +221,7 @@ async def answer(namespace, questions, talk):
         if implementation is None:
             observation = {"unfit": "is not defined"}
         else:
-            with library or contextlib.nullcontext():
+            with exit_raises(namespace), library or contextlib.nullcontext():
                 observation = observe(probe, implementation, decode(inputs))
             if library:
                 observation["used"] = list(library.names)

@@ -13,6 +13,9 @@ called in train mode, and `method`, if that is another than `forward`. An observ
 `result`, or things `noted` by name, or both.
 """
 
+import builtins
+import contextlib
+import difflib
 import dis
 import linecache
 import traceback
@@ -182,6 +185,7 @@ KINDS = (
     numbers_at_the_start,
     products_of_rows,
 )
+SURELY_ALIKE = 0.8  # of a misspelt name to the one that was meant, by difflib's measure
 PROBES = MappingProxyType({probe.__name__: probe for probe in KINDS})
 
 
@@ -206,6 +210,10 @@ def observe(probe, implementation, inputs, known=PROBES):  # whatever PROBES is 
         return {"unfit": str(reason)}
     except (Exception, SystemExit) as error:
         return {"raised": note_of_exception(error)}
+    except BaseException as error:  # a person's or the grader's interruption, or a learner's own
+        if not raised_by_learner(error):
+            raise
+        return {"raised": note_of_exception(error)}
 
 
 def note_of_exception(error):
@@ -217,9 +225,10 @@ def note_of_exception(error):
         if is_notebook_cell(frame.f_code.co_filename):
             line, source = number, linecache.getline(frame.f_code.co_filename, number).strip()
             function = frame.f_code.co_qualname
+    meant = meant_by(error)
     stub = isinstance(error, NotImplementedError) and not str(error)
     try:
-        message = str(error)
+        message = "" if error.args == (None,) else str(error)  # of `exit()`
     except Exception:
         message = ""
     return {
@@ -231,7 +240,46 @@ def note_of_exception(error):
         "function": function[:80],
         "stub": stub,
         "deliberate": raised_on_purpose(error),
+        **({"meant": meant[:80]} if meant else {}),
     }
+
+
+def meant_by(error):
+    """Return the name that was meant by one that is unknown; "" unless exactly one is like it."""
+    name, known = getattr(error, "name", None), []
+    with contextlib.suppress(Exception):  # whatever a learner's objects are
+        if type(error) is NameError:
+            frame, own = names_around(error)
+            if hasattr(own.get("self"), name):
+                return f"self.{name}"
+            known = [own, {**frame.f_globals, **vars(builtins)}]
+        elif type(error) is AttributeError:
+            known = [dir(error.obj)]
+        for names in known:
+            public = [each for each in names if not each.startswith("_")]
+            if alike := difflib.get_close_matches(name, public, n=2, cutoff=SURELY_ALIKE):
+                return alike[0] if len(alike) == 1 else ""
+    return ""
+
+
+def names_around(error):
+    """Return the frame in which an exception arose, and the local names there; in a comprehension,
+    also those around it.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    own = dict(frames[-1].f_locals)
+    for inner, outer in zip(frames[::-1], frames[-2::-1], strict=False):
+        if not inner.f_code.co_name.startswith("<"):  # `<listcomp>`, `<lambda>`
+            break
+        own = {**outer.f_locals, **own}
+    return frames[-1], own
+
+
+def raised_by_learner(error):
+    """Return whether an exception came from a `raise` statement in a learner's own code."""
+    *_, (last, _) = traceback.walk_tb(error.__traceback__)
+    path = last.f_code.co_filename
+    return raised_on_purpose(error) and (is_notebook_cell(path) or path == "<string>")
 
 
 def raised_on_purpose(error):

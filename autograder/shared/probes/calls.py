@@ -2,6 +2,7 @@
 that fits.
 """
 
+import contextlib
 import inspect
 from types import MethodType
 
@@ -79,6 +80,31 @@ def quieten(own, weights):
             parameter.zero_()
         elif parameter.ndim > 1 and len(alike) == 1:
             parameter.copy_(alike[0])
+
+
+@contextlib.contextmanager
+def exit_raises(namespace):
+    """Let `exit()` and `quit()` raise SystemExit, as they do outside of notebooks: a notebook's own
+    end its kernel, and the function that called one goes on.
+
+    Args:
+        namespace: of the notebook.
+    """
+
+    def leave(*code):
+        raise SystemExit(*code)
+
+    names = ("exit", "quit")
+    own = {name: namespace[name] for name in names if is_ipythons(namespace.get(name))}
+    namespace.update(dict.fromkeys(own, leave))
+    try:
+        yield
+    finally:
+        namespace.update(own)
+
+
+def is_ipythons(value):
+    return type(value).__module__.startswith("IPython.")
 
 
 def live(value):

@@ -98,20 +98,22 @@ class LostByDefault(TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self.kept = {}  # id -> (tensor without numbers, the same with them)
+        self.lost = {}  # id of that with numbers -> that without
 
     def __torch_function__(self, function, types, arguments=(), named=None):
         named = named or {}
         if getattr(function, "__name__", "") in MOVING and self.is_moved(arguments, named):
             _, numbers = self.kept[id(arguments[0])]
             return function(numbers, *arguments[1:], **named)
-        result = function(*arguments, **named)
-        if function in _device_constructors() and named.get("device") is None and result.ndim:
-            without = result.to("meta")
-            self.keep(without, result)
-            return without
+        if function in _device_constructors() and named.get("device") is None:
+            result = function(*arguments, **named)
+            return self.without_numbers(result) if result.ndim else result
         if self.of_lost_ones(arguments, named):
-            self.keep(result, function(*self.found(arguments), **self.found(named)))
-        return result
+            # Torch computes shapes alone with its compiler, which takes seconds to import.
+            numbers = function(*self.found(arguments), **self.found(named))
+            if numbers is None or any(True for _ in tensors_in(numbers)):
+                return self.without_numbers(numbers)
+        return function(*arguments, **named)
 
     def is_moved(self, arguments, named):
         """Return whether `to` or `type_as` takes a lost tensor to another device."""
@@ -128,13 +130,19 @@ class LostByDefault(TorchFunctionMode):
         tensors = [each for each in tensors_in([arguments, list(named.values())]) if each.ndim]
         return bool(tensors) and all(id(each) in self.kept for each in tensors)
 
-    def keep(self, result, numbers):
-        """Keep the numbers of all tensors in a result, so that what is made of lost ones can be
-        moved, too.
+    def without_numbers(self, value):
+        """Return a tensor as one that has lost its numbers, and keep them, so that it can be moved;
+        of nested lists and tuples, all tensors in them.
         """
-        for without, kept in zip(tensors_in(result), tensors_in(numbers), strict=True):
-            if without.is_meta:
-                self.kept[id(without)] = (without, kept)
+        if is_tensor(value):
+            if id(value) not in self.lost:
+                without = value.to("meta")
+                self.lost[id(value)] = without
+                self.kept[id(without)] = (without, value)
+            return self.lost[id(value)]
+        if isinstance(value, tuple | list):
+            return type(value)([self.without_numbers(each) for each in value])
+        return value
 
     def found(self, value):
         """Return nested lists, tuples and dicts with the numbers of the lost tensors in them."""

@@ -16,7 +16,7 @@ from autograder.shared.probes.small_modules import (
 from autograder.shared.wire import is_tensor
 from autograder.shared.wording import describe
 
-IMPORTING_THE_COMPILER = ("device_kept", "returned_in_tiles", "returned_in_little_memory")
+IMPORTING_THE_COMPILER = ("returned_in_tiles", "returned_in_little_memory")
 
 
 def with_stand_ins(inputs):
@@ -67,9 +67,9 @@ def modules_for(case):
     learner's function calls in it, and that take seconds.
 
     Import them before a case's clock starts. The first optimizer of a process imports torch's
-    compiler, and so do the first mode that sees tensors made, the first `torch.func.grad`, and
-    `tril` where the default device is another one: a case would pay for it, and where the case's
-    time ends in the middle, the module stays half imported and every later case fails.
+    compiler, and so do the first mode that sees tensors made and the first `torch.func.grad`: a
+    case would pay for it, and where the case's time ends in the middle, the module stays half
+    imported and every later case fails.
     """
     kinds = {value.get("stand_in") for value in case.inputs.values() if isinstance(value, dict)}
     needed = kinds & {"optimizer", "gated_loss"} or case.probe in IMPORTING_THE_COMPILER
