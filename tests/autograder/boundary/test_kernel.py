@@ -163,6 +163,38 @@ def in_words(text):
     return " ".join(text.split())
 
 
+DEAF = """
+import time
+
+def softmax(scores, axis=-1):
+    while True:
+        try:
+            time.sleep(0.5)
+        except:
+            pass
+"""
+
+
+def test_a_function_that_swallows_every_interruption_is_ended(kernel):
+    kernel.run(DEAF, 10)
+    began = time.monotonic()
+    observations, reason = kernel.ask("softmax", [CASE], 1)
+    assert time.monotonic() - began < 30
+    assert observations == [None]
+    assert reason == "did not finish within 1 s and was stopped; is there a loop that never ends?"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [("exit()", "SystemExit"), ("raise KeyboardInterrupt", "KeyboardInterrupt")]
+)
+def test_leaving_a_function_is_named_and_the_next_question_is_answered(kernel, line, name):
+    kernel.run(f"def softmax(scores, axis=-1):\n    {line}", 10)
+    observations, reason = kernel.ask("softmax", [CASE, CASE], 20)
+    assert [each["raised"]["type"] for each in observations] == [name, name]
+    assert observations[0]["raised"]["source"] == line
+    assert reason is None
+
+
 def test_nothing_of_ours_is_in_its_environment(kernel, monkeypatch):
     ran = kernel.run("import os; print(sorted(os.environ))", 10)
     assert "PYTHONPATH" in ran.text

@@ -6,6 +6,7 @@ import torch
 
 from autograder.authoring.exercise import PUBLIC_SEED
 from autograder.authoring.loading import load_exercises
+from autograder.shared.findings import find_in_finiteness
 from autograder.shared.judge import judge
 from autograder.shared.laws import LAWS
 from autograder.shared.wire import Opaque
@@ -34,6 +35,27 @@ def broken(scores, axis=-1):
 
 def leaving(scores, axis=-1):
     raise SystemExit
+
+
+def misspelling(scores, axis=-1):
+    return [score for _ in range(3)]  # noqa: F821
+
+
+def misspelling_a_function(scores, axis=-1):
+    return np.swapaxess(scores, 0, 0)
+
+
+def like_two_names(scores, axis=-1):
+    lens, lensx = scores, scores  # noqa: F841
+    return lensh  # noqa: F821
+
+
+def with_an_argument_that_is_none(scores, axis=-1):
+    return softmax(scores, dim=axis)
+
+
+def out_of_torch(scores, axis=-1):
+    return np.exp(torch.ones(3, requires_grad=True))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +98,24 @@ def leaving(scores, axis=-1):
             ),
         ),
         (broken, "it raised a ValueError: matmul"),
-        (leaving, "it raised a SystemExit."),
+        (
+            leaving,
+            "it raised a SystemExit; that ends the whole program, and a function ends with `return`.",
+        ),
+        (misspelling, "name 'score' is not defined; did you mean `scores`?"),
+        (misspelling_a_function, "has no attribute 'swapaxess'; did you mean `swapaxes`?"),
+        (like_two_names, "name 'lensh' is not defined; is that defined in a cell above, too?"),
+        (
+            with_an_argument_that_is_none,
+            "unexpected keyword argument 'dim'; what are the arguments of softmax called?",
+        ),
+        (
+            out_of_torch,
+            (
+                "it raised a RuntimeError: Can't call numpy() on Tensor that requires grad; torch has"
+                " functions of its own, which keep the gradients and the device."
+            ),
+        ),
         ("a string", "softmax is the string 'a string', not a function."),
     ],
 )
@@ -85,6 +124,21 @@ def test_each_way_to_be_wrong_has_a_sentence(implementation, sentence):
     assert sentence in message
     assert message.startswith("softmax")
     assert "Traceback" not in message
+
+
+def test_a_number_alone_is_nan_in_no_place():
+    number, array = np.array(1.0), np.array([1.0, 2.0])
+    assert find_in_finiteness("the result", number, number * np.nan) == "the result is nan"
+    told = find_in_finiteness("the result", array, array * np.nan)
+    assert told == "the result is nan in 2 of 2 places"
+
+
+def test_a_long_call_comes_after_what_was_found():
+    message = first_message(
+        "scaled_dot_product_attention", lambda query, key, value: (value * np.nan, value)
+    )
+    assert message.startswith("scaled_dot_product_attention: ")
+    assert " The call was scaled_dot_product_attention(query=[[" in message
 
 
 def test_a_missing_part_of_a_pair_is_named():

@@ -170,7 +170,32 @@ class Scale(nn.Module):
 """
     namespace = {"nn": nn, "torch": torch}
     exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
-    assert "calls Inner, which is still the stub" in messages(namespace["Scale"])["scales"]
+    told = messages(namespace["Scale"])["scales"]
+    assert "calls Inner, whose method forward is still the stub" in told
+
+
+def test_the_method_that_is_still_a_stub_is_named():
+    source = """
+class Scale(nn.Module):
+    def __init__(self, d_model, dropout=0.0):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        raise NotImplementedError
+"""
+    namespace = {"nn": nn, "torch": torch}
+    exec(compile(source, "/tmp/ipykernel_1/3.py", "exec"), namespace)
+    told = messages(namespace["Scale"])["scales"]
+    assert told.startswith("Scale has a method forward that is still the stub; replace")
+
+
+def test_a_name_that_is_an_attribute_is_told():
+    class Forgetful(Scale):
+        def forward(self, x):
+            return x * weight  # noqa: F821
+
+    assert "did you mean `self.weight`?" in messages(Forgetful)["scales"]
 
 
 def test_tensors_cross_with_their_dtype():
