@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import textwrap
+import warnings
 from inspect import currentframe
 from pathlib import Path
 
@@ -122,12 +123,13 @@ def older_than_its_cell(exercise, namespace):
     defines = re.compile(rf"^(def|class) {exercise}\b", re.MULTILINE)
     latest = next(filter(defines.search, reversed(cells)), "")
     try:
-        compile(latest, exercise, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        with warnings.catch_warnings(action="ignore"):  # IPython has told them already
+            compile(latest, exercise, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except SyntaxError as error:
         return (
-            f"{exercise}: when you last ran its cell, Python could not read line {error.lineno}, so"
-            f" what is defined is an older {exercise}. Mend the cell and run it, then this one"
-            " again."
+            f"{exercise}: Python could not read line {error.lineno} of the last cell that you ran"
+            f" to define it, so what is defined is an older {exercise}. Mend that cell and run it,"
+            " then this one again."
         )
     except ValueError:
         pass

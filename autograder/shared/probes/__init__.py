@@ -228,7 +228,8 @@ def note_of_exception(error):
     meant = meant_by(error)
     stub = isinstance(error, NotImplementedError) and not str(error)
     try:
-        message = "" if error.args == (None,) else str(error)  # of `exit()`
+        leaves = type(error) is SystemExit and error.code is None  # `exit()`
+        message = "" if leaves else str(error)
     except Exception:
         message = ""
     return {
@@ -246,8 +247,9 @@ def note_of_exception(error):
 
 def meant_by(error):
     """Return the name that was meant by one that is unknown; "" unless exactly one is like it."""
-    name, known = getattr(error, "name", None), []
+    known = []
     with contextlib.suppress(Exception):  # whatever a learner's objects are
+        name = error.name
         if type(error) is NameError:
             frame, own = names_around(error)
             if hasattr(own.get("self"), name):

@@ -190,6 +190,27 @@ class Scale(nn.Module):
     assert told.startswith("Scale has a method forward that is still the stub; replace")
 
 
+def test_an_exception_is_noted_whatever_it_holds():
+    class Odd(AttributeError):
+        name = property(lambda self: 1 / 0)
+
+    class Unseen:
+        def __dir__(self):
+            raise ValueError
+
+    def raising(error):
+        def softmax(scores):
+            if error is None:
+                return Unseen().shape
+            raise error
+
+        return observe("returned", softmax, {"scores": 1})["raised"]
+
+    assert raising(Odd("strange"))["message"] == "strange"
+    assert raising(ValueError(np.ones(2)))["message"] == "[1. 1.]"
+    assert "meant" not in raising(None)
+
+
 def test_a_name_that_is_an_attribute_is_told():
     class Forgetful(Scale):
         def forward(self, x):
