@@ -21,6 +21,7 @@ UNSANDBOXED = (
     " Each record says so."
 )
 
+MOST_TOLD = 20  # notebooks that cannot be read
 OTHER_CHECKS = "other checks, or another numpy or torch, than today's"
 
 
@@ -171,6 +172,11 @@ def summary_of(stem, tally):
             f"{len(tally.failed)} could not be graded, through no fault of theirs; run this again:"
         )
         lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
+    if tally.unread:
+        lines.append(f"Cannot be read, so 0 points ({len(tally.unread)}):")
+        lines += [printable(f"  {who}: {why}")[:300] for who, why in tally.unread[:MOST_TOLD]]
+        if len(tally.unread) > MOST_TOLD:
+            lines.append(f"  and {len(tally.unread) - MOST_TOLD} more, in the report")
     if tally.new:
         names = printable(", ".join(tally.new))[:300]
         lines.append(f"Names that this class did not have before: {names}.")
@@ -191,7 +197,7 @@ def summary_of(stem, tally):
         lines.append(f"Points: {count} now count as course.csv says.")
     if tally.settled.charged:
         count = len(tally.settled.charged)
-        lines.append(f"Deadlines: {count} have a new line about their time.")
+        lines.append(f"Deadlines: what is said about the time of {count} has changed.")
     if tally.settled.decided:
         names = printable(", ".join(tally.settled.decided))[:300]
         lines.append(f"Disputes: what the table says is now in the records of {names}.")

@@ -19,7 +19,7 @@ from traitlets import Bool, Float, Unicode
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
 from autograder.grading.gradebook import register_release, students_in
-from autograder.grading.handed_in.intake import from_folder, short_text, timestamp_in
+from autograder.grading.handed_in.folders import from_folder, short_text, timestamp_in
 from autograder.grading.handed_in.submission import rebuild
 from autograder.reporting.csv_files import written
 from autograder.term.deadlines import read_deadlines, rule_of

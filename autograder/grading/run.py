@@ -19,14 +19,10 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.authoring.released import (
-    exercises_by_name,
-    graded_cells,
-    released,
-    written_in,
-)
+from autograder.authoring.released import exercises_by_name, released, written_in
 from autograder.grading.answers import add_rubrics, carry_marks
 from autograder.grading.grade import Limits
+from autograder.grading.handed_in.again import graded_before, is_older, record_in, tell_time
 from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.places import Places, only_writer
 from autograder.grading.version import version_of_checks
@@ -46,6 +42,7 @@ class Tally:
         graded: submissions graded now.
         before: submissions that had been graded before.
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
+        unread: (learner, what is wrong with it) of notebooks that cannot be read.
         outdated: learners who were graded with another version of what decides than today's.
         new: learners whose names a class that has been graded before did not know.
         strangers: learners who are not on the class's roster, where it has one.
@@ -61,6 +58,7 @@ class Tally:
     graded: int = 0
     before: int = 0
     failed: list = field(default_factory=list)
+    unread: list = field(default_factory=list)
     outdated: list = field(default_factory=list)
     new: list = field(default_factory=list)
     strangers: list = field(default_factory=list)
@@ -114,7 +112,7 @@ def grade_class(
         found = groups.joined(found)
         known = partial(known_learners, found, places)
         rules = Rules.of(places.folder, points, groups, known)
-        found = rules.late.timed(found, remark)
+        found = rules.late.timed(found)
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):
             group = list(group)
             with graders(each, workers, scheduler, unsandboxed, places) as (pool, scores):
@@ -199,9 +197,12 @@ def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
                 tally.before += 1
                 done(learner)
                 continue
+            if submission.problem:
+                tally.unread.append((learner, submission.problem))
             if before is None:
                 yield Task(stem, learner, submission, seed, checks, limits, unsandboxed, when)
                 continue
+            tell_time(path, before, submission)
             if not is_entered(learner, stem, places, scores()):
                 scores().store(learner, before, when)
                 learners.append(learner)
@@ -282,41 +283,6 @@ def report(stem, places, remarks):
     return page
 
 
-def graded_before(path, stem, submission):
-    """Return the graded notebook of just this submission, if there is one that has today's
-    cells.
-    """
-    try:
-        notebook = nbformat.read(path, as_version=4)
-        record = notebook.metadata["autograder"]
-        same = (record["notebook"], record["problem"]) == (submission.sha256, submission.problem)
-        today = {cell.metadata.nbgrader.grade_id for cell in graded_cells(released(stem))}
-        same = same and {cell["cell"] for cell in record["cells"]} == today
-        same = same and record.get("written", {}).keys() == written_in(released(stem)).keys()
-        return notebook if same else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def is_older(handed_in, submission, path, times):
-    """Return whether what has been graded of a learner is another file, and was handed in later.
-
-    Args:
-        path: of their graded notebook.
-        times: called, gives when each learner handed in what has been graded.
-    """
-    record = record_in(path)
-    if record.get("notebook") in (None, submission.sha256):
-        return False
-    before, now = record.get("file_time", ""), submission.file_time
-    if before and before[:4] == now[:4]:  # by one clock, of which a deadline may believe neither
-        return now < before
-    if handed_in.timestamp is None:
-        return False
-    graded = times().get(handed_in.learner)
-    return graded is not None and handed_in.timestamp < graded
-
-
 def is_entered(learner, stem, places, scores):
     """Return whether a notebook's score is in the gradebook, and its learner's page written."""
     page = places.feedback(learner, stem)
@@ -339,11 +305,3 @@ def keep_graded(outcome, task, places, scores):
     write_whole(path, outcome)
     scores.store(task.learner, notebook, task.timestamp)
     return record
-
-
-def record_in(path):
-    """Return the record of a graded notebook; {} where there is none that can be read."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["metadata"]["autograder"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}

@@ -4,7 +4,7 @@ without running anybody's code.
 
 import json
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from autograder.course import ROOT, CourseError
@@ -50,35 +50,29 @@ class Late:
         rule, file_times = rule_of(settings_in(configuration))
         return cls(read_deadlines(folder, learners()), rule, file_times)
 
-    def timed(self, found, remark):
+    def timed(self, found):
         """Return what was handed in with the times at which it is to be believed that it was.
 
         Args:
             found: list of HandedIn.
-            remark: called with a sentence, if there are times that are not believed.
         """
-        timed, doubted = [], 0
-        for each in found:
-            if self.deadlines.first(each.stem) is None or each.clock == "timestamp.txt":
-                timed.append(each)
-                continue
-            doubted += not self.file_times
-            timed.append(replace(each, timestamp=self.believed(each)))
-        if doubted:
-            remark(
-                f"when {doubted} were handed in is not known, so nobody of them is late: a file's"
-                " time is that of its last copy, and a zip does not name its zone."
-                " c.LatePenalty.file_times in nbgrader_config.py says in which zone they may be"
-                " believed"
-            )
-        return timed
+        return [
+            each
+            if self.deadlines.first(each.stem) is None or each.clock == "timestamp.txt"
+            else replace(each, timestamp=self.believed(each.clock, each.timestamp))
+            for each in found
+        ]
 
-    def believed(self, handed_in):
-        """Return when something was handed in that only its file tells, in UTC without a zone."""
-        when = handed_in.timestamp
+    def believed(self, clock, when):
+        """Return when something was handed in that only its file tells, in UTC without a zone, or
+        None where that is not to be believed.
+
+        Args:
+            clock, when: see HandedIn.
+        """
         if not self.file_times or when is None:
             return None
-        if handed_in.clock == "file":  # which is in UTC already
+        if clock == "file":  # which is in UTC already
             return when
         zone = ZoneInfo(self.file_times)  # where clocks are put back, the earlier of two
         return min(
@@ -86,31 +80,42 @@ class Late:
             for fold in (0, 1)
         )
 
-    def charge(self, stem, places, scores):
+    def handed_in(self, record, when):
+        """Return when what a record is about was handed in, in UTC, or None where nobody knows.
+
+        Args:
+            when: as the gradebook has it, in UTC without a zone; it counts where the record does
+                not say that only a file's time is known.
+        """
+        clock, _, told = record.get("file_time", "").partition(" ")
+        when = self.believed(clock, datetime.fromisoformat(told)) if told else when
+        return when.replace(tzinfo=UTC) if when else None
+
+    def charge(self, stem, places, scores, remark=lambda text: None):
         """Bring records and gradebook to what the deadlines say today.
 
         Args:
             places: where the graded notebooks lie.
             scores: the chapter's Scores.
+            remark: called with a sentence, if nobody knows when some were handed in.
 
         Returns:
             list of the learners for whom that changed anything.
         """
-        changed, charged = [], scores.charged()
-        if self.deadlines.first(stem) is None and not charged:
-            return changed
+        changed, unknown, charged = [], 0, scores.charged()
         for learner, when in sorted(scores.times().items()):
-            path = places.graded(learner, stem)
-            when = when.replace(tzinfo=UTC) if when else None
-            told = lateness(self.deadlines.due(stem, learner), when, self.rule)
+            path, due = places.graded(learner, stem), self.deadlines.due(stem, learner)
             try:
-                notebook = json.loads(path.read_text(encoding="utf-8"))
+                text = path.read_text(encoding="utf-8")
+                if due is None and learner not in charged and '"late"' not in text:
+                    continue  # to look for a word is quicker than to parse
+                notebook = json.loads(text)
                 record = notebook["metadata"]["autograder"]
             except (OSError, ValueError, KeyError, TypeError):
                 continue  # the report says of such a file what is wrong with it
+            told = lateness(due, self.handed_in(record, when), self.rule)
+            unknown += told is not None and told["handed_in"] is None
             before = record.pop("late", None)
-            if told is None and before is None:
-                continue
             kept = told["kept"] if told else 1.0
             if kept < 1 or learner in charged:  # a person may have changed the score since
                 scores.charge(learner, kept)
@@ -121,7 +126,19 @@ class Late:
             places.feedback(learner, stem).unlink(missing_ok=True)  # a page is there when all is
             write_whole(path, json.dumps(notebook, ensure_ascii=False, separators=(",", ":")))
             changed.append(learner)
+        if unknown:
+            remark(f"{stem}: when {unknown} were handed in is not known, so {self.doubt()}")
         return changed
+
+    def doubt(self):
+        """Say what follows from not knowing when something was handed in, and what helps."""
+        if self.file_times:
+            return "nobody of them is late"
+        return (
+            "nobody of them is late: a file's time is that of its last copy, and a zip does not"
+            " name its zone. c.LatePenalty.file_times in nbgrader_config.py says in which zone they"
+            " may be believed"
+        )
 
 
 def settings_in(configuration):

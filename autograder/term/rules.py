@@ -57,7 +57,7 @@ class Rules:
         shared = self.groups.share(stem, places, scores, remark)
         decided = self.disputes.decide(stem, places, scores, self.groups, remark)
         marked = take_marks(stem, places, scores)
-        charged = self.late.charge(stem, places, scores)
+        charged = self.late.charge(stem, places, scores, remark)
         return Settled(weighed, shared, decided, marked, charged)
 
 

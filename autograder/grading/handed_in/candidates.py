@@ -1,6 +1,5 @@
 """Whose a notebook is, and to which chapter: told by where it lay, by its name, or by its cells."""
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -9,26 +8,29 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from autograder.course import CourseError, chapters
+from autograder.grading.handed_in.files import as_utf8
+from autograder.grading.handed_in.passed_over import (
+    remark_on_guesses,
+    remark_on_others,
+    remark_on_rest,
+    without_nobodys,
+)
 from autograder.grading.handed_in.submission import (
     Submission,
     chapter_told_by,
     submission_of,
 )
+from autograder.grading.handed_in.whose import (
+    by_platform,
+    in_folders_of_learners,
+    learner_and_chapter,
+    named,
+    require_one_folder,
+)
 from autograder.shared.wire import printable
 
-# Begins a file's name; what the learner called it comes after.
-MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")
-# A folder's: Moodle's own part is its last, whatever somebody has called themselves before it.
-MOODLE_FOLDER = re.compile(r"(?P<learner>.+)_(?P<id>\d+)_assignsubmission_file")
-# What programs, `make lab` among them, add to the name of a copy.
-COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|\(before [\d, -]+\)|", re.IGNORECASE)
-# What a browser adds to the name of a file of which it has one already.
-SAVED_AGAIN = re.compile(r"[_\- ]*\(\d+\)$")
-CANVAS = re.compile(r"(?P<learner>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
-# Bytes: nbgrader's gradebook holds no more characters, and a folder's name 255 bytes.
-LONGEST_NAME = 128
-MOST_NAMED = 10  # files in one remark
 EARLIER = "an earlier file was handed in, too"
+GUESSED = "the file does not tell its chapter, so this one is a guess"
 TELLS_NOTHING = "another file was handed in, too, and does not tell its chapter"
 
 
@@ -106,22 +108,27 @@ def from_candidates(candidates, stem, remark):
         CourseError: if no file tells its chapter, or files of several folders tell the same
             learner.
     """
-    arranged = in_folders_of_learners([candidate.path for candidate in candidates], chapters())
-    told = told_of(candidates, arranged, stem)
+    owners, beside = in_folders_of_learners([each.path for each in candidates], chapters())
+    remark_on_rest(*rest_of(candidates, beside, stem), remark)
+    told = told_of([each for each in candidates if each.path not in beside], owners, stem)
     told = without_nobodys(told, remark)
     guess = stem or usual_chapter([each.stem for each in told.values()])
     if stem:
         remark_on_others(told, stem, remark)
         told = {key: each for key, each in told.items() if each.stem in (None, stem)}
+    remark_on_guesses(told, guess, remark)
     newest, notes = {}, {}
     for candidate in sorted(told, key=lambda each: (bool(told[each].stem), *age(each))):
         learner, owner = told[candidate].learner, told[candidate].owner(guess)
         if before := newest.get(owner):
-            if candidate.path not in arranged:
+            if candidate.path not in owners:
                 require_one_folder(learner, before.path, candidate.path)
             what = EARLIER if told[before].stem or not told[candidate].stem else TELLS_NOTHING
             notes.setdefault(owner, []).append(printable(f"{what}: {before.path.name}"))
         newest[owner] = candidate
+    for owner, candidate in newest.items():
+        if not told[candidate].stem:
+            notes.setdefault(owner, []).append(GUESSED)
     return [
         HandedIn(
             *owner,
@@ -133,55 +140,47 @@ def from_candidates(candidates, stem, remark):
     ]
 
 
-def told_of(candidates, arranged, stem):
-    """Return what is Told of each candidate that is somebody's.
+def told_of(candidates, owners, stem):
+    """Return what is Told of each candidate.
 
     Args:
-        arranged: what `in_folders_of_learners` tells.
+        owners: what `in_folders_of_learners` tells.
         stem: the chapter that was asked for, or None.
     """
     stems, told = chapters(), {}
     for candidate in candidates:
-        owner = arranged.get(candidate.path, learner_and_chapter(candidate.path, stems))
-        if not owner:
-            continue
-        learner, by_path = owner
-        by_cells = (
-            None if candidate.path in arranged else chapter_by_cells(candidate, by_path or stem)
-        )
+        path, by_cells = candidate.path, None
+        learner, by_path = owners.get(path) or learner_and_chapter(path, stems)
+        if path not in owners:
+            by_cells = chapter_by_cells(candidate, by_path or stem)
         told[candidate] = Told(learner, by_cells or by_path, by_path)
     return told
 
 
-def without_nobodys(told, remark):
-    """Leave out the files that are called after a chapter and nobody, and say which they are."""
-    nobodys = [each for each in told if told[each].learner in chapters()]
-    if nobodys:
-        remark(
-            "not graded, because their names do not say whose they are:"
-            f" {first_of([str(each.path) for each in nobodys])}; call them <learner>.ipynb"
-        )
-    return {each: what for each, what in told.items() if each not in nobodys}
+def rest_of(candidates, beside, stem):
+    """Return the paths of the notebooks that lie where nobody looks, in an arrangement of folders:
+    those that are newer than the one beside them that counts, and those in no chapter's folder.
 
-
-def remark_on_others(told, stem, remark):
-    """Say which files are passed over although their paths do not say why."""
-    others = [
-        f"{candidate.path} ({each.stem})"
-        for candidate, each in told.items()
-        if each.stem not in (None, stem) and each.by_path in (None, stem)
+    Args:
+        beside: what `in_folders_of_learners` tells.
+        stem: the chapter that was asked for, or None.
+    """
+    changed = {each.path: each.changed for each in candidates}
+    newer = [
+        path
+        for path, counts in beside.items()
+        if counts and counts.stem == (stem or counts.stem) and is_newer(path, counts, changed)
     ]
-    if others:
-        remark(
-            f"not graded, because they hold the exercises of other chapters than {stem}:"
-            f" {first_of(others)}"
-        )
+    return newer, [path for path, counts in beside.items() if counts is None]
 
 
-def first_of(names):
-    """Write the first of some names, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{printable(', '.join(names[:MOST_NAMED]))}{more}"
+def is_newer(path, other, changed):
+    """Return whether a file is newer than another one, or may be: they can have been copied.
+
+    Args:
+        changed: path -> when it was last changed, or None.
+    """
+    return None in (changed[path], changed[other]) or changed[path] >= changed[other]
 
 
 def age(candidate):
@@ -189,79 +188,15 @@ def age(candidate):
     return candidate.changed or datetime.min, in_order(candidate.path)
 
 
-def in_folders_of_learners(paths, stems):
-    """Return (learner, chapter) of each path below `<learner>/<chapter>/`, where that is how
-    somebody's `<chapter>.ipynb` lies.
-
-    There a folder's name says who it is, and no file's name can say otherwise. What lies beside a
-    notebook of the chapter's own name is nobody's: None.
-    """
-    own = {
-        path
-        for path in paths
-        if len(path.parts) > 2
-        and path.parent.name in stems
-        and path.stem == path.parent.name
-        and not by_platform(path)[0]
-    }
-    # the outermost first: below a learner's own folder, they name folders as they like
-    places = sorted({path.parents[2] for path in own}, key=lambda place: len(place.parts))
-    owners = {}
-    for path in paths:
-        for place in (each for each in places if each in path.parents):
-            learner, *below = path.relative_to(place).parts
-            if len(below) > 1 and below[0] in stems:
-                usual = place / learner / below[0] / f"{below[0]}.ipynb"
-                owners[path] = None if usual in own and path != usual else (learner, below[0])
-                break
-    return owners
-
-
 def in_order(path):
     """Return a text that sorts paths as people count: file 9 before file 10."""
     return re.sub(r"\d+", lambda digits: digits[0].zfill(20), str(path))
 
 
-def require_one_folder(learner, path, other):
-    """Refuse to guess whether two files of one name, in two folders, are one learner's.
-
-    Raises:
-        CourseError: if they lie in different folders, and no learning platform has named these.
-    """
-    if path.parent != other.parent and not by_platform(other)[0]:
-        both = printable(f"{path} and {other} would both be what {learner!r} handed in")
-        raise CourseError(f"{both}; keep one, or put them into <learner>/<chapter>/<chapter>.ipynb")
-
-
-def learner_and_chapter(path, stems):
-    """Tell from a path who handed a file in, and to which of the chapters, or None."""
-    *folders, name = path.parts
-    chapter = next((part for part in reversed(folders) if part in stems), None)
-    chapter = chapter or next((stem for stem in stems if stem in name), None)
-    folders = [part for part in folders if part not in stems]
-    if match := by_platform(path)[1]:
-        return f"{match['learner']}_{match['id']}", chapter
-    rest = path.stem.replace(chapter, "").strip("_- ") if chapter else path.stem
-    if folders and COPY.fullmatch(rest):
-        return folders[-1], chapter
-    return SAVED_AGAIN.sub("", rest) or path.stem, chapter
-
-
-def by_platform(path):
-    """Return the learning platform that has named a path and the match of it, or None twice.
-
-    What the platform wrote stands before what the learner called the file.
-    """
-    *folders, name = path.parts
-    matches = [("moodle", MOODLE_FOLDER.match(part)) for part in folders]
-    matches += [("canvas", CANVAS.fullmatch(path.stem)), ("moodle", MOODLE.match(name))]
-    return next(((platform, match) for platform, match in matches if match), (None, None))
-
-
 def chapter_by_cells(candidate, likely):
     """Tell the chapter of a notebook by the exercises in it, or None."""
     try:
-        return chapter_told_by(candidate.read_bytes(), likely)
+        return chapter_told_by(as_utf8(candidate.read_bytes()), likely)
     except (OSError, ValueError):
         return None
 
@@ -291,10 +226,9 @@ def reader_of(candidate, stem, notes):
     """
     platform, match = by_platform(candidate.path)
     late = ("handed in late, says Canvas",) if platform == "canvas" and match["late"] else ()
-    changed = candidate.changed
     told = {
         "known_as": f"{platform} {match['id']}" if platform else "",
-        "file_time": f"{candidate.clock} {changed.isoformat(' ', 'seconds')}" if changed else "",
+        "file_time": file_time(candidate.clock, candidate.changed),
     }
 
     def read():
@@ -307,14 +241,6 @@ def reader_of(candidate, stem, notes):
     return read
 
 
-def named(learner):
-    """Return a learner's name as folders and gradebooks can have it; what they cannot have is
-    written otherwise.
-    """
-    name = learner.encode("utf-8", "backslashreplace").decode("utf-8")
-    if name in ("", ".", ".."):
-        return f"unnamed{name}"
-    if len(name.encode()) > LONGEST_NAME:
-        beginning = name.encode()[: LONGEST_NAME - 9].decode(errors="ignore")
-        return f"{beginning}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return name
+def file_time(clock, changed):
+    """Write when a file was last changed, and by which clock, as a Submission has it."""
+    return f"{clock} {changed.isoformat(' ', 'seconds')}" if changed else ""

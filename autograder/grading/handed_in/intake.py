@@ -5,33 +5,27 @@ Nothing is unpacked or copied, no link is followed, and a file that cannot be re
 submission: it becomes a blank one with the reason.
 """
 
-import stat
 import zipfile
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from autograder.course import CourseError, chapters
-from autograder.grading.handed_in.candidates import (
-    MOODLE,
-    Candidate,
-    HandedIn,
-    by_platform,
-    first_of,
-    from_candidates,
-    named,
-)
-from autograder.grading.handed_in.submission import (
+from autograder.grading.handed_in.candidates import Candidate, from_candidates
+from autograder.grading.handed_in.files import (
     LARGEST_NOTEBOOK,
-    Submission,
+    files_in,
+    instead,
+    is_a_programs,
     read_bytes,
-    read_submission,
 )
+from autograder.grading.handed_in.folders import in_nbgrader_folders, when_changed
+from autograder.grading.handed_in.passed_over import remark_on_no_notebooks
+from autograder.grading.handed_in.whose import in_folders_of_learners
 from autograder.shared.wire import printable
 
-LONGEST_TEXT = 200  # bytes, of a timestamp or of nbgrader's secret
 MOST_MEMBERS = 200_000  # files in a zip
 PIECE = 4096  # bytes: of some kinds zipfile unpacks as many packed ones at once, however they grow
-LINKED = "the folder that was handed in is a link to another one; hand in a folder of your own"
 
 
 def find_submissions(place, stem=None, remark=lambda text: None):
@@ -52,11 +46,7 @@ def find_submissions(place, stem=None, remark=lambda text: None):
     """
     place = Path(place)
     if place.is_dir():
-        found = in_nbgrader_folders(place, stem)
-        if found:
-            remark_on_files_beside(place, remark)
-        else:
-            found = in_flat_folder(place, stem, remark)
+        found = in_nbgrader_folders(place, stem, remark) or in_flat_folder(place, stem, remark)
     elif zipfile.is_zipfile(place):
         found = in_zip(place, stem, remark)
     elif place.is_file() and begins_like_a_zip(place):
@@ -79,112 +69,47 @@ def find_submissions(place, stem=None, remark=lambda text: None):
     return sorted(found, key=lambda each: (each.stem, each.learner))
 
 
-def in_nbgrader_folders(place, stem):
-    """Return what lies in `<learner>/<chapter>/`: every such folder is a submission, whatever is in
-    it.
-    """
-    stems = [stem] if stem else chapters()
-    found = []
-    for folder in sorted(place.iterdir()):
-        if MOODLE.match(folder.name):
-            continue  # what lies in it is called as its learner likes
-        there = [each for each in stems if is_folder(folder / each, or_closed=stem is not None)]
-        found += [from_folder(folder / each, folder.name, each) for each in there]
-    return found
-
-
-def remark_on_files_beside(place, remark):
-    """Say which notebooks lie beside the folders `<learner>/<chapter>/`, where nobody looks."""
-    beside = [
-        str(path.relative_to(place))
-        for path in sorted([*place.glob("*.ipynb"), *place.glob("*/*.ipynb")])
-        if path.parent == place or MOODLE.match(path.parent.name)
-    ]
-    if beside:
-        remark(
-            "not graded, because beside folders <learner>/<chapter>/ nothing else is looked at:"
-            f" {first_of(beside)}; grade them from a folder of their own"
-        )
-
-
-def is_folder(path, or_closed=False):
-    """Return whether there is a folder, or a link that stands for one.
-
-    Args:
-        or_closed: the answer where nobody may look.
-    """
-    try:
-        return path.is_symlink() or path.is_dir()
-    except PermissionError:
-        return or_closed
-    except OSError:
-        return False
-
-
-def from_folder(folder, learner, stem):
-    """Return the submission in one of nbgrader's folders."""
-
-    def read():
-        if folder.is_symlink() or folder.parent.is_symlink():
-            return Submission.unreadable(LINKED)
-        return read_submission(folder / f"{stem}.ipynb")
-
-    return HandedIn(named(learner), stem, read, timestamp_in(folder))
-
-
-def timestamp_in(folder, remark=lambda text: None):
-    """Return when a submission was handed in, as its timestamp.txt says, or None where there is
-    none that can be read.
-
-    Args:
-        remark: called with a sentence where there is one that does not count.
-    """
-    path = folder / "timestamp.txt"
-    try:
-        written = short_text(path)
-        from nbgrader.utils import parse_utc  # takes a second, and most folders have no timestamp
-
-        return parse_utc(written.strip())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, OverflowError) as error:
-        remark(f"the timestamp of {str(folder)!a} does not count: {str(error)[:200]!a}")
-        return None
-
-
-def short_text(path):
-    """Return what a small file says that came with a submission.
-
-    Raises:
-        FileNotFoundError, OSError: if it cannot be read.
-        ValueError: if it is a link, a pipe or a folder, or too long, or no text.
-    """
-    if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > LONGEST_TEXT:
-        raise ValueError("not a short text")
-    return path.read_text(encoding="utf-8")
-
-
 def in_flat_folder(place, stem, remark):
     """Return the notebooks of a folder, each named by its learner."""
-    files = [path for path in sorted(place.rglob("*.ipynb")) if not is_a_programs(path)]
-    candidates = []
-    for path in files:
-        changed = datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(tzinfo=None)
-        candidates.append(
-            Candidate(
-                PurePosixPath(path.relative_to(place)), lambda path=path: read_bytes(path), changed
-            )
+    candidates = [
+        Candidate(
+            PurePosixPath(path.relative_to(place)),
+            lambda path=path: read_bytes(path),
+            when_changed(path),
         )
-    beside = [PurePosixPath(path.relative_to(place)) for path in place.rglob("*.*")]
-    remark_on_no_notebooks(beside, remark)
-    return from_candidates(candidates, stem, remark)
+        for path in sorted(place.rglob("*.ipynb"))
+        if not is_a_programs(path)
+    ]
+    return from_files(candidates, list(files_in(place)), stem, remark)
 
 
-def is_a_programs(path):
-    """Return whether a program has left a file there, of which its learner knows nothing."""
-    return path.name.startswith("._") or not {"__MACOSX", ".ipynb_checkpoints"}.isdisjoint(
-        path.parts
-    )
+def from_files(candidates, paths, stem, remark):
+    """Return what `from_candidates` does, and what was handed in to a chapter in a folder
+    `<learner>/<chapter>/` without a notebook.
+
+    Args:
+        paths: of all files.
+    """
+    paths = [path for path in paths if not is_a_programs(path)]
+    owners, _ = in_folders_of_learners(paths, chapters())
+    remark_on_no_notebooks(paths, {learner for learner, _ in owners.values()}, remark)
+    with_notebook = {owner for path, owner in owners.items() if path.suffix == ".ipynb"}
+    without = {}
+    for path, owner in owners.items():
+        if owner not in with_notebook:
+            within = path.parts[: path.parts.index(owner[1]) + 1]
+            without.setdefault(PurePosixPath(*within, f"{owner[1]}.ipynb"), []).append(path.name)
+    nothing = [Candidate(path, partial(refuse, path.name, without[path])) for path in without]
+    return from_candidates([*candidates, *nothing], stem, remark)
+
+
+def refuse(name, others):
+    """Raise the ValueError of a folder in which there is no notebook.
+
+    Args:
+        others: the names of the files that are in it.
+    """
+    raise ValueError(f"there was no {name} in what was handed in{instead(name, others)}")
 
 
 def begins_like_a_zip(path):
@@ -212,26 +137,8 @@ def in_zip(place, stem, remark):
         candidates.append(
             Candidate(path, lambda member=member: read_member(archive, member), when(member), "zip")
         )
-    remark_on_no_notebooks([PurePosixPath(each.filename) for each in members], remark)
-    return from_candidates(candidates, stem, remark)
-
-
-def remark_on_no_notebooks(paths, remark):
-    """Say which files came from learners who handed in no notebook, where a learning platform has
-    told whose they are.
-    """
-    others, with_notebook = {}, set()
-    for path in paths:
-        platform, match = by_platform(path)
-        if not platform or is_a_programs(path):
-            continue
-        if path.suffix == ".ipynb":
-            with_notebook.add(match["id"])
-        elif path.suffix:
-            others.setdefault(match["id"], str(path))
-    left = sorted(path for number, path in others.items() if number not in with_notebook)
-    if left:
-        remark(f"not graded, because they are no notebooks: {first_of(left)}")
+    paths = [PurePosixPath(each.filename) for each in members if not each.is_dir()]
+    return from_files(candidates, paths, stem, remark)
 
 
 def when(member):

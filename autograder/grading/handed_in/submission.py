@@ -7,12 +7,9 @@ notebook with the reason, and grading goes on.
 
 import codecs
 import copy
-import errno
 import hashlib
 import json
-import os
 import re
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,10 +18,10 @@ import nbformat
 from nbformat.v4 import new_code_cell
 
 from autograder.authoring.released import ADDED, MISSING, ids_by_chapter, is_solution, released
+from autograder.grading.handed_in.files import as_utf8, find_notebook, read_bytes
 from autograder.grading.handed_in.numbers_of_python import without_nan
 from autograder.shared.wire import printable
 
-LARGEST_NOTEBOOK = 200_000_000  # bytes; a notebook with forgotten outputs may be large and honest
 LARGEST_SOURCE = 200_000  # characters in one cell
 LARGEST_CODE = 2_000_000  # characters in all cells
 LARGEST_PART = 12 * LARGEST_SOURCE  # bytes of JSON; a character takes up to twelve
@@ -68,7 +65,7 @@ class Submission:
         known_as: the learning platform and its own number for the learner, "canvas 101" or "moodle
             101", where their file's name has it.
         file_time: "zip 2026-03-01 12:00:00" or "file ...": when the file was last changed, by that
-            clock; "" in nbgrader's folders, which have a timestamp of their own.
+            clock; "" where a timestamp.txt says when it was handed in.
     """
 
     sha256: str
@@ -104,6 +101,7 @@ def submission_of(name, content, stem=None, notes=()):
     """
     sha256 = hashlib.sha256(content).hexdigest()
     try:
+        content = as_utf8(content)
         cells = list(code_cells(content))
     except (ValueError, RecursionError) as error:
         problem = (
@@ -145,53 +143,6 @@ def parts_of_chapters(content):
     return {
         stem: len(ids & found) / len(ids) for stem, ids in ids_by_chapter().items() if ids & found
     }
-
-
-def find_notebook(path):
-    """Return the notebook to read and remarks: where it has another name and is the only one, that
-    one is meant.
-    """
-    try:
-        others = [] if path.exists() or path.is_symlink() else sorted(path.parent.glob("*.ipynb"))
-    except OSError:  # a folder that may not be entered; why, `read_bytes` says
-        others = []
-    if len(others) == 1:
-        return others[0], (printable(f"handed in as {others[0].name}"),)
-    return path, ()
-
-
-def read_bytes(path):
-    """Return the bytes of a regular file of acceptable size.
-
-    Raises:
-        ValueError, OSError: with a sentence for the learner.
-    """
-    name = printable(path.name)
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        raise ValueError(f"there was no {name} in what was handed in") from None
-    except OSError as error:
-        what = "is a link" if error.errno == errno.ELOOP else "could not be opened"
-        raise ValueError(f"{name} {what}; hand in the notebook itself") from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(
-                f"{name} is not a file (a folder, a pipe or a device); hand in the notebook itself"
-            )
-        if status.st_size > LARGEST_NOTEBOOK:
-            limit = LARGEST_NOTEBOOK // 1_000_000
-            raise ValueError(
-                f"{name} is larger than {limit} MB; clear its outputs (Edit, Clear Outputs) and"
-                " hand it in again"
-            )
-        if status.st_size == 0:
-            raise ValueError(f"{name} is empty (0 bytes); save the notebook and hand it in again")
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(LARGEST_NOTEBOOK)
-    finally:
-        os.close(descriptor)
 
 
 def code_cells(content, most=MOST_CELLS, room=LARGEST_CODE):

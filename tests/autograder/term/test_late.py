@@ -19,7 +19,7 @@ from autograder.course import ROOT, CourseError
 from autograder.grading import run
 from autograder.grading.gradebook import Scores
 from autograder.grading.places import Places
-from autograder.grading.regrade import regrade_class
+from autograder.grading.regrade import regrade_class, settle_class
 from autograder.term import late as late_module
 from tests.conftest import hand_in, solved_notebook
 
@@ -197,6 +197,73 @@ def test_a_files_time_counts_only_where_it_is_believed(graded, again, tmp_path):
     assert told(graded)[0] == {"ada": 0.9, "bob": 0.9, "cy": 1.0, "dot": 0.9}
 
 
+def test_without_a_timestamp_a_folders_file_tells_the_time_and_counts_where_it_is_believed(
+    graded, again
+):
+    """The page's first arrangement, and learners who could write the timestamp themselves."""
+    remarks = []
+    submitted = graded[0] / "submitted"
+    stamps = {path: path.read_text() for path in submitted.rglob("timestamp.txt")}
+    moment = datetime(2026, 12, 1, 22, 0, tzinfo=UTC).timestamp()
+    times = {path: path.stat().st_mtime for path in submitted.rglob("*.ipynb")}
+    try:
+        for path in stamps:
+            path.unlink()
+        for path in times:
+            os.utime(path, (moment, moment))
+        again(DEADLINES, {"a_day": 0.1}, remark=remarks.append)
+        assert set(told(graded)[0].values()) == {1.0}
+        assert (
+            f"{STEM}: when 4 were handed in is not known, so nobody of them is late" in remarks[0]
+        )
+        again(DEADLINES, {"a_day": 0.1, "file_times": "UTC"}, remark=remarks.append)
+        assert told(graded)[0] == {"ada": 0.9, "bob": 0.9, "cy": 1.0, "dot": 0.9}
+        assert len(remarks) == 1
+    finally:
+        for path, text in stamps.items():
+            path.write_text(text)
+        for path, when in times.items():
+            os.utime(path, (when, when))
+    again(DEADLINES, {"a_day": 0.1}, remark=remarks.append)
+    assert told(graded)[0] == {"ada": 1.0, "bob": 0.8, "cy": 1.0, "dot": 1.0}
+    assert "when 1 were handed in" in remarks[1]
+
+
+def test_without_a_folder_a_files_time_counts_as_little(graded, again, monkeypatch, tmp_path):
+    """What was graded before there was a deadline has left a file's time in the gradebook."""
+    folder, places = tmp_path / "own", Places(tmp_path / "own", f"sqlite:///{tmp_path / 'own.db'}")
+    (folder / "flat").mkdir(parents=True)
+    path = folder / "flat" / "ada.ipynb"
+    path.write_bytes((graded[0] / "submitted" / "ada" / STEM / f"{STEM}.ipynb").read_bytes())
+    moment = datetime(2026, 12, 1, 22, 0, tzinfo=UTC).timestamp()
+    os.utime(path, (moment, moment))
+    run.grade_class(folder / "flat", STEM, places, workers=1)
+    (folder / "deadlines.csv").write_text(f"chapter,due\n{STEM},2026-11-30 23:59 UTC\n")
+    remarks = []
+
+    def late(**settings):
+        again(DEADLINES, settings)  # writes the configuration
+        settle_class([STEM], places, remarks.append)
+        record = json.loads(places.graded("ada", STEM).read_text())["metadata"]["autograder"]
+        return record["late"]["kept"]
+
+    assert late(a_day=0.1) == 1.0
+    assert len(remarks) == 1 and "when 1 were handed in is not known" in remarks[0]
+    assert late(a_day=0.1, file_times="UTC") == 0.9
+    assert late(a_day=0.1) == 1.0
+
+
+def test_a_deadline_that_is_taken_away_is_said_nowhere_any_more(graded, again):
+    """Also where it cost nobody anything."""
+    for rows in (None, "chapter,due,learner\n"):
+        again(DEADLINES, {})
+        assert set(told(graded)[0].values()) == {1.0}
+        tally = again(rows, {})
+        assert len(tally.settled.charged) == 4
+        assert set(told(graded)[0].values()) == {None}
+        assert "due" not in page(graded, "bob").split("<header>")[1].split("</header>")[0]
+
+
 def test_the_command_says_what_deadlines_changed(graded, again):
     again(None, {})
     (graded[0] / "deadlines.csv").write_text(DEADLINES)
@@ -205,7 +272,7 @@ def test_the_command_says_what_deadlines_changed(graded, again):
         [sys.executable, "-m", "autograder", *words], capture_output=True, text=True
     )
     assert said.returncode == 0, said.stderr
-    assert "Deadlines: 4 have a new line about their time." in said.stdout
+    assert "Deadlines: what is said about the time of 4 has changed." in said.stdout
 
 
 def test_nbgrader_takes_off_the_same_and_no_more(graded, tmp_path):

@@ -421,24 +421,155 @@ def test_who_handed_in_something_else_than_a_notebook_is_named(tmp_path):
         ]
 
 
+def written_into(folder, *paths, content=RIGHT):
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+
+
 def test_files_beside_nbgraders_folders_are_passed_over_with_a_remark(tmp_path):
+    usual = f"ada/{STEM}/{STEM}.ipynb"
+    written_into(
+        tmp_path, usual, f"ada/{STEM}/draft.ipynb", f"ada/{STEM}/.ipynb_checkpoints/x.ipynb"
+    )
+    os.utime(tmp_path / f"ada/{STEM}/draft.ipynb", (0, 0))
     said = []
-    (tmp_path / "ada" / STEM).mkdir(parents=True)
-    for path in (f"ada/{STEM}/{STEM}.ipynb", f"ada/{STEM}/draft.ipynb", "ada/old.ipynb"):
-        (tmp_path / path).write_text(RIGHT)
     assert [each.learner for each in find_submissions(tmp_path, STEM, said.append)] == ["ada"]
     assert said == []
 
-    platform = tmp_path / "Carla Rossi_101_assignsubmission_file"
-    platform.mkdir()
-    (platform / "mine.ipynb").write_text(RIGHT)
-    for number in range(12):
-        (tmp_path / f"b{number:02}.ipynb").write_text(RIGHT)
+    written_into(tmp_path, "Carla Rossi_101_assignsubmission_file/mine.ipynb", "ada/old.ipynb")
+    written_into(tmp_path, *(f"b{number:02}.ipynb" for number in range(12)))
     assert [each.learner for each in find_submissions(tmp_path, STEM, said.append)] == ["ada"]
     [words] = said
-    assert "Carla Rossi_101_assignsubmission_file/mine.ipynb, b00.ipynb" in words
-    assert "and 3 more" in words
+    assert "Carla Rossi_101_assignsubmission_file/mine.ipynb, ada/old.ipynb, b00.ipynb" in words
+    assert "and 4 more" in words
     assert "grade them from a folder of their own" in words
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+@pytest.mark.parametrize("top", ["", "all/"])
+def test_a_misspelt_folder_and_one_too_many_are_named(tmp_path, top, packed):
+    paths = (
+        f"{top}ada/{STEM}/{STEM}.ipynb",
+        f"{top}bob/ch04_atention/{STEM}.ipynb",
+        f"{top}cy/ch04/mine.ipynb",
+        f"{top}deep/x/y/{STEM}.ipynb",
+    )
+    place = zipped(tmp_path / "all.zip", dict.fromkeys(paths, RIGHT))
+    if not packed:
+        place = tmp_path / "all_of_it"
+        written_into(place, *paths)
+    for stem in (None, STEM):
+        said = []
+        assert [each.learner for each in find_submissions(place, stem, said.append)] == ["ada"]
+        [words] = said
+        assert words.startswith("not graded, because beside folders <learner>/<chapter>/ nothing")
+        assert f"bob/ch04_atention/{STEM}.ipynb (did you mean {STEM}?)" in words
+        assert f"cy/ch04/mine.ipynb (did you mean {STEM}?)" in words
+        assert f"deep/x/y/{STEM}.ipynb; call their folders so" in words
+
+
+def test_a_misspelt_chapter_is_no_learner(tmp_path):
+    written_into(tmp_path, "ada.ipynb", f"bob/ch04_atention/{STEM}.ipynb", "ch04.ipynb")
+    said = []
+    assert [each.learner for each in find_submissions(tmp_path, None, said.append)] == ["ada"]
+    assert said == [
+        "not graded, because their names do not say whose they are:"
+        f" bob/ch04_atention/{STEM}.ipynb (did you mean {STEM}?), ch04.ipynb; call them"
+        " <learner>.ipynb"
+    ]
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+def test_a_newer_notebook_beside_the_one_that_counts_is_named(tmp_path, packed):
+    place, usual, final = tmp_path / "all", f"ada/{STEM}/{STEM}.ipynb", f"ada/{STEM}/final.ipynb"
+    written_into(place, usual, final, f"ada/{OTHER}/x.ipynb", f"ada/{OTHER}/{OTHER}.ipynb")
+    os.utime(place / f"ada/{OTHER}/x.ipynb", (10**9, 10**9))
+    os.utime(place / usual, (10**9, 10**9))
+    if packed:
+        place = tmp_path / "all.zip"
+        with zipfile.ZipFile(place, "w") as archive:
+            for path, year in ((usual, 2025), (final, 2026)):
+                archive.writestr(zipfile.ZipInfo(path, (year, 1, 1, 0, 0, 0)), RIGHT)
+    for stem in (STEM, None):
+        said = []
+        find_submissions(place, stem, said.append)
+        assert said == [
+            "not graded, although they are no older than the <chapter>.ipynb beside them, which"
+            f" counts: {final}; give the one that should count this name"
+        ]
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+def test_a_chapters_folder_without_a_notebook_says_what_is_in_it(tmp_path, packed):
+    """And files of those who have no such folder are named."""
+    place = tmp_path / "all"
+    written_into(place, f"ada/{STEM}/{STEM}.ipynb", f"ada/{STEM}/helper.py", "ada/notes.pdf")
+    written_into(place, f"bob/{STEM}/answers.pdf", "cy/answers.py")
+    written_into(place, f"bob/{STEM}/timestamp.txt", content="2026-03-01 10:00:00.0 UTC")
+    written_into(place, f"dot/{STEM}/a.ipynb", f"dot/{STEM}/b.ipynb", "readme.txt", "eve.pdf")
+    if packed:
+        (place / "dot" / STEM / "b.ipynb").unlink()
+        files = {path.relative_to(place): path.read_text() for path in place.rglob("*.*")}
+        place = zipped(tmp_path / "all.zip", {str(path): text for path, text in files.items()})
+    said = []
+    found = find_submissions(place, STEM, said.append)
+    problems = {each.learner: each.read().problem for each in found}
+    assert said == ["not graded, because they are no notebooks: cy/answers.py, eve.pdf"]
+    assert problems.keys() == {"ada", "bob", "dot"} and problems["ada"] is None
+    gone = f"there was no {STEM}.ipynb in what was handed in, only"
+    assert problems["bob"] == f"{gone} answers.pdf; hand in the notebook itself"
+    two = f"{gone} a.ipynb, b.ipynb; call the one that counts {STEM}.ipynb"
+    assert problems["dot"] == (None if packed else two)
+
+
+def test_who_handed_in_no_notebook_to_a_flat_folder_is_named(tmp_path):
+    written_into(tmp_path, "ada.ipynb", "ada.pdf", "bob.py", f"cy_{STEM}.pdf", "dot.ipynb.txt")
+    written_into(tmp_path, "readme.txt", "roster.csv")
+    said = []
+    assert [each.learner for each in find_submissions(tmp_path, None, said.append)] == ["ada"]
+    assert said == [
+        f"not graded, because they are no notebooks: bob.py, cy_{STEM}.pdf, dot.ipynb.txt"
+    ]
+
+
+def test_what_is_guessed_is_said(tmp_path):
+    members = {"ada.ipynb": RIGHT, "homework.ipynb": "{", f"cy_{STEM}.ipynb": "{"}
+    path = zipped(tmp_path / "all.zip", members)
+    for stem in (None, STEM):
+        said = []
+        found = {each.learner: each for each in find_submissions(path, stem, said.append)}
+        assert said == [
+            "taken on a guess, because they cannot be read or hold no exercises:"
+            f" homework.ipynb (for {STEM} of homework)"
+        ]
+        assert found["homework"].read().notes == (
+            "the file does not tell its chapter, so this one is a guess",
+        )
+        assert not found["cy"].read().notes
+
+
+def test_without_a_timestamp_there_is_the_time_of_the_file(tmp_path):
+    hand_in(tmp_path, "ada", STEM, RIGHT)
+    path = hand_in(tmp_path, "bob", STEM, RIGHT)
+    (path.parent / "timestamp.txt").write_text("2026-03-01 10:00:00.0 UTC")
+    path = hand_in(tmp_path, "cy", STEM, RIGHT, name="mine.ipynb")
+    (path.parent / "timestamp.txt").write_text("yesterday")
+    for path in (tmp_path / "submitted").rglob("*.ipynb"):
+        os.utime(path, (10**9, 10**9))
+    (tmp_path / "submitted" / "dot" / STEM).mkdir(parents=True)
+    said = []
+    found = find_submissions(tmp_path / "submitted", None, said.append)
+    told = {
+        each.learner: (each.clock, str(each.timestamp), each.read().file_time) for each in found
+    }
+    assert told == {
+        "ada": ("file", "2001-09-09 01:46:40", "file 2001-09-09 01:46:40"),
+        "bob": ("timestamp.txt", "2026-03-01 10:00:00", ""),
+        "cy": ("file", "2001-09-09 01:46:40", "file 2001-09-09 01:46:40"),
+        "dot": ("file", "None", ""),
+    }
+    assert ["does not count" in each and "cy" in each for each in said] == [True]
 
 
 def test_in_a_chapters_folder_a_few_cells_of_it_are_enough(tmp_path):

@@ -12,6 +12,7 @@ import pytest
 
 from autograder.authoring.release import course_cell
 from autograder.course import ROOT, notebook_of
+from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.handed_in.submission import MISSING, read_submission, rebuild
 from tests.conftest import hand_in, solved_notebook
 
@@ -284,3 +285,32 @@ def test_half_a_surrogate_pair_in_a_source_is_no_reason_to_stop(tmp_path):
     handed_in = json.loads(nbformat.writes(solved_notebook(STEM)))
     handed_in["cells"].insert(3, {"cell_type": "code", "source": "x = '\ud800'", "metadata": {}})
     nbformat.writes(rebuilt(tmp_path, json.dumps(handed_in))).encode("utf-8")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_what_windows_calls_unicode_is_read(tmp_path, encoding):
+    text = nbformat.writes(solved_notebook(STEM, {"softmax": "# più\nsoftmax = 1"}))
+    path = hand_in(tmp_path, "ada", STEM, "")
+    path.write_bytes(text.encode(encoding))
+    submission = read_submission(path)
+    assert submission.problem is None
+    assert ("softmax", "# più\nsoftmax = 1") in submission.cells
+    [flat] = find_submissions(flat_copy(tmp_path, path))
+    assert flat.stem == STEM and flat.read().problem is None
+
+
+def flat_copy(folder, path):
+    (folder / "flat").mkdir()
+    (folder / "flat" / "ada.ipynb").write_bytes(path.read_bytes())
+    return folder / "flat"
+
+
+def test_a_damaged_notebook_in_another_encoding_is_told_which_one_it_is(tmp_path, monkeypatch):
+    path = hand_in(tmp_path, "ada", STEM, "")
+    whole = nbformat.writes(solved_notebook(STEM)).encode("utf-16")
+    path.write_bytes(whole[:5001])
+    told = f"{STEM}.ipynb is not a notebook: it is in UTF-16 and not in UTF-8"
+    assert read_submission(path).problem.startswith(f"{told}, and damaged; take a fresh copy")
+    monkeypatch.setattr("autograder.grading.handed_in.files.LARGEST_TO_CONVERT", 1000)
+    path.write_bytes(whole)
+    assert read_submission(path).problem.startswith(f"{told}, as which an editor saves it; take")

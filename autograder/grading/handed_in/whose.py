@@ -1,0 +1,107 @@
+"""Whose a file is, and of which chapter, as far as its path tells."""
+
+import hashlib
+import re
+
+from autograder.course import CourseError
+from autograder.shared.wire import printable
+
+# Begins a file's name; what the learner called it comes after.
+MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")
+# A folder's: Moodle's own part is its last, whatever somebody has called themselves before it.
+MOODLE_FOLDER = re.compile(r"(?P<learner>.+)_(?P<id>\d+)_assignsubmission_file")
+# What programs, `make lab` among them, add to the name of a copy.
+COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|\(before [\d, -]+\)|", re.IGNORECASE)
+# What a browser adds to the name of a file of which it has one already.
+SAVED_AGAIN = re.compile(r"[_\- ]*\(\d+\)$")
+CANVAS = re.compile(r"(?P<learner>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)")
+# Bytes: nbgrader's gradebook holds no more characters, and a folder's name 255 bytes.
+LONGEST_NAME = 128
+
+
+def in_folders_of_learners(paths, stems):
+    """Tell what lies in folders `<learner>/<chapter>/`, where that is how somebody's
+    `<chapter>.ipynb` lies.
+
+    There a folder's name says who it is, and no file's name can say otherwise.
+
+    Returns:
+        (learner, chapter) by path, and what is nobody's: by the path of a file that lies beside a
+            notebook of the chapter's own name, this notebook's; by that of one in another folder of
+            a learner's, None.
+    """
+    own = {
+        path
+        for path in paths
+        if len(path.parts) > 2
+        and path.parent.name in stems
+        and path.name == f"{path.parent.name}.ipynb"
+        and not by_platform(path)[0]
+    }
+    # the outermost first: below a learner's own folder, they name folders as they like
+    places = sorted({path.parents[2] for path in own}, key=lambda place: len(place.parts))
+    owners, beside = {}, {}
+    for path in paths:
+        around = [place for place in places if place in path.parents]
+        for place in around:
+            learner, *below = path.relative_to(place).parts
+            if len(below) > 1 and below[0] in stems:
+                usual = place / learner / below[0] / f"{below[0]}.ipynb"
+                if usual in own and path != usual:
+                    beside[path] = usual
+                else:
+                    owners[path] = learner, below[0]
+                break
+        else:
+            if any(len(path.relative_to(place).parts) > 2 for place in around):
+                beside |= {} if by_platform(path)[0] else {path: None}
+    return owners, beside
+
+
+def require_one_folder(learner, path, other):
+    """Refuse to guess whether two files of one name, in two folders, are one learner's.
+
+    Raises:
+        CourseError: if they lie in different folders, and no learning platform has named these.
+    """
+    if path.parent != other.parent and not by_platform(other)[0]:
+        both = printable(f"{path} and {other} would both be what {learner!r} handed in")
+        raise CourseError(f"{both}; keep one, or put them into <learner>/<chapter>/<chapter>.ipynb")
+
+
+def learner_and_chapter(path, stems):
+    """Tell from a path who handed a file in, and to which of the chapters, or None."""
+    *folders, name = path.parts
+    chapter = next((part for part in reversed(folders) if part in stems), None)
+    chapter = chapter or next((stem for stem in stems if stem in name), None)
+    folders = [part for part in folders if part not in stems]
+    if match := by_platform(path)[1]:
+        return f"{match['learner']}_{match['id']}", chapter
+    rest = path.stem.replace(chapter, "").strip("_- ") if chapter else path.stem
+    if folders and COPY.fullmatch(rest):
+        return folders[-1], chapter
+    return SAVED_AGAIN.sub("", rest) or path.stem, chapter
+
+
+def by_platform(path):
+    """Return the learning platform that has named a path and the match of it, or None twice.
+
+    What the platform wrote stands before what the learner called the file.
+    """
+    *folders, name = path.parts
+    matches = [("moodle", MOODLE_FOLDER.match(part)) for part in folders]
+    matches += [("canvas", CANVAS.fullmatch(path.stem)), ("moodle", MOODLE.match(name))]
+    return next(((platform, match) for platform, match in matches if match), (None, None))
+
+
+def named(learner):
+    """Return a learner's name as folders and gradebooks can have it; what they cannot have is
+    written otherwise.
+    """
+    name = learner.encode("utf-8", "backslashreplace").decode("utf-8")
+    if name in ("", ".", ".."):
+        return f"unnamed{name}"
+    if len(name.encode()) > LONGEST_NAME:
+        beginning = name.encode()[: LONGEST_NAME - 9].decode(errors="ignore")
+        return f"{beginning}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name
