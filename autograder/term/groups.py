@@ -119,9 +119,8 @@ class Groups:
         Returns:
             list of the learners who have got another mark by it, or a first one.
         """
-        changed = []
-        times = scores.times() if self.of_learner else {}
-        self.part(stem, places, scores, times, remark)
+        times = scores.times()
+        changed = self.part(stem, places, scores, times, remark)
         for group, members in self.of(stem).items():
             graded = {each: read(places.graded(each, stem)) for each in members}
             graded = {each: notebook for each, notebook in graded.items() if notebook}
@@ -149,29 +148,50 @@ class Groups:
         return changed
 
     def part(self, stem, places, scores, times, remark):
-        """Take back the mark of those who got it from a group that they have left.
+        """Take back the mark of those who got it from a group that they have left; who handed in
+        keeps it, without the group.
 
         Args:
             times: of all who have a mark.
+
+        Returns:
+            list of the learners who keep it.
         """
         members = {each: group for group, whole in self.of(stem).items() for each in whole}
+        changed = []
         for learner in sorted(times):
             path = places.graded(learner, stem)
-            notebook = read(path)
+            notebook = read(path, '"group"')
             source = notebook and by_whom(notebook)
-            if source in (None, learner) or members.get(learner) == members.get(source, ""):
+            if source is None:
                 continue
-            group = notebook["metadata"]["autograder"]["group"]["name"]
+            record, own = notebook["metadata"]["autograder"], members.get(learner)
+            group = record["group"]["name"]
+            if own == (group if source == learner else members.get(source, "")):
+                continue
             places.feedback(learner, stem).unlink(missing_ok=True)
+            if source == learner:
+                del record["group"]
+                write_whole(path, json.dumps(notebook, ensure_ascii=False, separators=(",", ":")))
+                changed.append(learner)
+                continue
             path.unlink()
             scores.take_away(learner)
             remark(f"“{learner}” has left the group “{group}”, and has no mark in {stem} any more")
+        return changed
 
 
-def read(path):
-    """Return a graded notebook as a dict, or None where there is none that can be read."""
+def read(path, mention=""):
+    """Return a graded notebook as a dict, or None where there is none that can be read.
+
+    Args:
+        mention: text without which it is not asked for; to look for it is quicker than to parse.
+    """
     try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if mention not in text:
+            return None
+        notebook = json.loads(text)
         notebook["metadata"]["autograder"]["cells"]
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -173,6 +173,30 @@ def test_who_leaves_a_group_leaves_its_mark(graded):
     assert rows(graded)["cy"]["total"] == rows(graded)["ada"]["total"]
 
 
+def test_who_handed_in_for_a_group_that_is_no_more_keeps_the_mark_without_it(graded):
+    folder, places = graded
+    text = (folder / "groups.csv").read_text()
+    before = rows(graded)
+    try:
+        for table in (f"{HEAD}B,gil\nB,hal\n", None):
+            (folder / "groups.csv").write_text(table or "")
+            if table is None:
+                (folder / "groups.csv").unlink()
+            told = []
+            again(graded, told.append)
+            assert set(rows(graded)) == {"ada", "dot", "eve"}
+            assert rows(graded)["ada"]["total"] == before["ada"]["total"]
+            assert "group" not in rows(graded)["ada"]
+            assert "For the group" not in places.feedback("ada", STEM).read_text()
+            assert [each for each in told if "“bob” has left the group “A”" in each]
+            (folder / "groups.csv").write_text(text)
+            again(graded)
+            assert rows(graded) == before
+    finally:
+        (folder / "groups.csv").write_text(text)
+        again(graded)
+
+
 def test_each_member_may_have_a_deadline_of_their_own(graded):
     folder, places = graded
     (folder / "submitted" / "ada" / STEM / "timestamp.txt").write_text("2026-12-02 10:00:00 UTC")
