@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import nbformat
 
 from autograder.authoring.loading import questions_of
-from autograder.authoring.released import graded_cells, is_added, solutions_in
+from autograder.authoring.released import MISSING, graded_cells, is_added, solutions_in
 from autograder.boundary.kernel import LearnerKernel
 from autograder.boundary.sandbox import boundary
 from autograder.grading.answers import write_answers
@@ -33,6 +33,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 # how IPython names a place in a cell
 IPYTHON_CELL = re.compile(r"\(<ipython-input-[^>]*>, line (\d+)\)")
+GONE = (
+    "is missing from the notebook that was handed in; take a fresh copy, move your functions into"
+    " it, and hand that in"
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,8 @@ def run_cells(notebook, questions, kernel, limits, seen=None):
         list of the graded cells' outcomes.
     """
     sources = solutions_in(notebook)
-    stopped = {}  # exercise -> why the cell that should define it stopped
+    # exercise -> what became of the cell that should define it
+    stopped = {name: GONE for name, source in sources.items() if source == MISSING}
     outcomes = []
     for name in slow_modules(notebook, questions):
         kernel.run(f"__import__({name!r});", limits.submission)  # no cell of the learner's

@@ -51,6 +51,31 @@ def test_what_an_optimizer_loads_takes_none_of_a_cases_time(request, unsandboxed
     assert outcome.score == outcome.points
 
 
+def test_a_cell_that_is_gone_is_told_from_a_function_that_is_called_otherwise(sandbox):
+    stem = "ch04_attention"
+    own = solved_notebook(stem, {"softmax": "def soft_max(scores):\n    return scores"})
+    gone, elsewhere = "attention_scores", "softmax_backward"
+    moved = next(each for each in own.cells if is_cell_of(elsewhere, each))
+    moved.metadata.pop("nbgrader")
+    own.cells = [each for each in own.cells if not is_cell_of(gone, each)]
+    notebook = rebuild(stem, submission_of(f"{stem}.ipynb", nbformat.writes(own).encode()))
+    grade_notebook(notebook, stem, "ada", seed=b"any")
+    outcomes = outcomes_of(notebook.metadata["autograder"])
+    assert outcomes["softmax"].cases[0]["message"] == "softmax is not defined."
+    assert (
+        outcomes[gone]
+        .cases[0]["message"]
+        .startswith(
+            f"{gone} is not defined, because its cell is missing from the notebook that was handed in;"
+        )
+    )
+    assert outcomes[elsewhere].score == outcomes[elsewhere].points  # in a cell of their own
+
+
+def is_cell_of(exercise, cell):
+    return cell.metadata.get("nbgrader", {}).get("grade_id") == exercise
+
+
 def test_what_another_default_device_loads_takes_none_of_a_cases_time():
     ran = subprocess.run(
         [sys.executable, "-c", ON_ANOTHER_DEVICE], cwd=ROOT, capture_output=True, text=True
