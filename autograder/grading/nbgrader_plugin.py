@@ -19,10 +19,11 @@ from traitlets import Bool, Float, Unicode
 from autograder.boundary.sandbox import boundary
 from autograder.grading.grade import Limits, grade_notebook
 from autograder.grading.gradebook import register_release, students_in
-from autograder.grading.handed_in.folders import from_folder, short_text, timestamp_in
+from autograder.grading.handed_in.folders import from_folder, short_text
 from autograder.grading.handed_in.submission import rebuild
 from autograder.reporting.csv_files import written
-from autograder.term.deadlines import read_deadlines, rule_of
+from autograder.term.deadlines import Deadlines, LateRule, read_deadlines, rule_of
+from autograder.term.late import Late
 from autograder.term.roster import read_roster
 from autograder.whole_files import write_whole
 
@@ -49,10 +50,15 @@ class SubmittedFolders(CourseDirectory):
         self.ignore = [*self.ignore, self.format_path(self.submitted_directory, "*", "*")]
 
     def get_existing_timestamp(self, dest_path):
-        """Return when a submission was handed in, as its timestamp says, or None where there is
-        none that can be read.
+        """Return when a submission was handed in: as its timestamp says, or as its file does where
+        there is none that can be read and files' times are believed; else None.
         """
-        return timestamp_in(Path(dest_path), self.log.warning)
+        folder = Path(dest_path)
+        found = from_folder(folder, folder.parent.name, folder.name, self.log.warning)
+        if found.clock == "timestamp.txt":
+            return found.timestamp
+        file_times = LatePenalty(parent=self.parent).file_times
+        return Late(Deadlines(), LateRule(), file_times).believed(found.clock, found.timestamp)
 
 
 class SubmissionExporter(NotebookExporter):

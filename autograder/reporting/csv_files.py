@@ -33,7 +33,7 @@ def scores_csv(results, exercises, roster=None):
     """
     roster = roster or {}
     more = dict.fromkeys(name for row in roster.values() for name, text in row.items() if text)
-    noted = ["note"] if not all(result.handed_in for result in results) else []
+    noted = ["note"] if any(result.note for result in results) else []
     dated = any(result.late for result in results)
     times = ["due", "handed in", "late", "penalty"] if dated else []
     grouped = ["group"] if any(result.group for result in results) else []
@@ -54,7 +54,7 @@ def scores_csv(results, exercises, roster=None):
                 number(result.points),
                 result.remarks,
                 result.sandbox,
-                *["" if result.handed_in else "nothing handed in"][: len(noted)],
+                *[result.note][: len(noted)],
             ]
         )
     return "\ufeff" + written(rows)

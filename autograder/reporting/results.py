@@ -69,6 +69,13 @@ class Result:
         return bool(self.file)
 
     @property
+    def note(self):
+        """Why there are no points where nothing was graded, or ""."""
+        if not self.handed_in:
+            return "nothing handed in"
+        return "could not be read" if self.unread else ""
+
+    @property
     def is_copy(self):
         """Whether another member of the group has handed this in."""
         return self.group is not None and self.group[1] != self.learner

@@ -13,7 +13,7 @@ from nbgrader.utils import notebook_hash
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course import ROOT, notebook_of
-from autograder.grading.handed_in.intake import from_folder
+from autograder.grading.handed_in.folders import from_folder
 from autograder.grading.nbgrader_plugin import ReleaseFeedback
 
 STEM = "ch04_attention"

@@ -34,7 +34,7 @@ from autograder.grading import run as grade_class
 from autograder.grading.command import as_course_errors
 from autograder.grading.grade import Limits
 from autograder.grading.gradebook import Scores
-from autograder.grading.handed_in import intake
+from autograder.grading.handed_in import folders
 from autograder.grading.handed_in.submission import MOST_CELLS, read_submission, rebuild
 from autograder.grading.places import Places, only_writer, seed_key
 from autograder.grading.regrade import handed_in_before
@@ -316,14 +316,14 @@ def test_once_somebody_has_a_page_others_are_asked_something_else(
 
 def test_a_submission_that_cannot_be_read_stops_nobody_else(sandbox, tmp_path, monkeypatch):
     submitted, places = hand_in_two(tmp_path)
-    whole = intake.read_submission
+    whole = folders.read_submission
 
     def read(path):
         if "ada" in path.parts:
             raise KeyError("something that nobody thought of")
         return whole(path)
 
-    monkeypatch.setattr(intake, "read_submission", read)
+    monkeypatch.setattr(folders, "read_submission", read)
     tally = grade_class.grade_class(submitted, STEM, places, workers=1)[STEM]
     assert tally.graded == 1
     assert tally.failed == [("ada", "KeyError: 'something that nobody thought of'")]

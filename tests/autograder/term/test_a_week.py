@@ -84,6 +84,23 @@ def test_a_later_file_stays_where_deadlines_believe_no_files_time(tmp_path):
     assert rows(tmp_path)["ada"] == 8
 
 
+def test_who_cannot_be_read_is_named_with_the_reason_each_time(tmp_path):
+    places = Places(tmp_path, f"sqlite:///{tmp_path / 'gradebook.db'}")
+    hand_in(tmp_path, "ada", STEM, "{")
+    for learner, name in (("bob", "answers.pdf"), ("cy", f"{STEM}.ipynb")):
+        hand_in(tmp_path, learner, STEM, solved_notebook(STEM), name=name)
+    for _ in range(2):
+        said = command.summary_of(STEM, run.grade_class(tmp_path / "submitted", None, places)[STEM])
+        assert "\nCannot be read, so 0 points (2):\n" in said
+        assert f"\n  ada: {STEM}.ipynb is not a notebook: its JSON breaks off" in said
+        assert (
+            f"\n  bob: there was no {STEM}.ipynb in what was handed in, only answers.pdf;" in said
+        )
+    with open(tmp_path / "reports" / STEM / "scores.csv", encoding="utf-8-sig") as file:
+        notes = {row["learner"]: row["note"] for row in csv.DictReader(file)}
+    assert notes == {"ada": "could not be read", "bob": "could not be read", "cy": ""}
+
+
 def test_a_name_that_the_class_did_not_have_is_told(week):
     assert [tally.new for tally in week.tallies] == [[], [], [], ["boob"]]
     said = command.summary_of(STEM, week.tallies[3])

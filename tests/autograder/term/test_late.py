@@ -277,9 +277,12 @@ def test_the_command_says_what_deadlines_changed(graded, again):
 
 def test_nbgrader_takes_off_the_same_and_no_more(graded, tmp_path):
     """`nbgrader autograde`, then `grade` over it, then `nbgrader autograde` again."""
-    for learner in ("ada", "bob", "cy"):
+    for learner in ("ada", "bob", "cy", "dot"):
         path = hand_in(tmp_path, learner, STEM, solved_notebook(STEM))
-        (path.parent / "timestamp.txt").write_text(CLASS[learner])
+        (path.parent / "timestamp.txt").write_text(CLASS[learner] or "")
+    (path.parent / "timestamp.txt").unlink()  # dot's, whose file is bob's age
+    moment = datetime(2026, 12, 2, 10, 0, tzinfo=UTC).timestamp()
+    os.utime(path, (moment, moment))
     gradebook = f"sqlite:///{tmp_path / 'gradebook.db'}"
     autograde = [Path(sys.executable).parent / "nbgrader", "autograde", STEM, "--force"]
     autograde += [
@@ -287,6 +290,7 @@ def test_nbgrader_takes_off_the_same_and_no_more(graded, tmp_path):
         for name in ("submitted", "autograded", "feedback")
     ]
     autograde += [f"--CourseDirectory.db_url={gradebook}", "--LatePenalty.a_day=0.1"]
+    autograde += ["--LatePenalty.file_times=UTC"]
 
     def penalties():
         with Gradebook(gradebook) as opened:
@@ -303,10 +307,13 @@ def test_nbgrader_takes_off_the_same_and_no_more(graded, tmp_path):
     assert not any(graded_by_nbgrader().values())  # nothing is due; and now they are known
     (tmp_path / "deadlines.csv").write_text(DEADLINES)
     full = told(graded)[1]["ada"]
-    expected = pytest.approx({"ada": 0, "bob": 0.2 * full, "cy": 0}, abs=0.005)
+    lost = 0.2 * full
+    expected = pytest.approx({"ada": 0, "bob": lost, "cy": 0, "dot": lost}, abs=0.005)
     assert graded_by_nbgrader() == expected
     configuration = tmp_path / "nbgrader_config.py"
-    configuration.write_text("c = get_config()\nc.LatePenalty.a_day = 0.1\n")
+    configuration.write_text(
+        "c = get_config()\nc.LatePenalty.a_day = 0.1\nc.LatePenalty.file_times = 'UTC'\n"
+    )
     late = late_module.Late.of(tmp_path, lambda: set(CLASS), configuration)
     places = Places(tmp_path, gradebook)
     with Scores(STEM, gradebook) as scores:

@@ -11,9 +11,9 @@ import nbformat
 import pytest
 
 from autograder.course import CourseError, notebook_of
-from autograder.grading.handed_in.candidates import named
 from autograder.grading.handed_in.intake import find_submissions
 from autograder.grading.handed_in.submission import Submission
+from autograder.grading.handed_in.whose import named
 from tests.conftest import hand_in, solved_notebook
 
 STEM, OTHER = "ch04_attention", "ch01_embeddings"
