@@ -21,7 +21,7 @@ UNSANDBOXED = (
     " Each record says so."
 )
 
-MOST_TOLD = 20  # notebooks that cannot be read
+MOST_TOLD = 20  # submissions with nothing to grade
 OTHER_CHECKS = "other checks, or another numpy or torch, than today's"
 
 
@@ -173,7 +173,7 @@ def summary_of(stem, tally):
         )
         lines += [printable(f"  {learner}: {reason}")[:300] for learner, reason in tally.failed]
     if tally.unread:
-        lines.append(f"Cannot be read, so 0 points ({len(tally.unread)}):")
+        lines.append(f"Nothing to grade, so 0 points ({len(tally.unread)}):")
         lines += [printable(f"  {who}: {why}")[:300] for who, why in tally.unread[:MOST_TOLD]]
         if len(tally.unread) > MOST_TOLD:
             lines.append(f"  and {len(tally.unread) - MOST_TOLD} more, in the report")

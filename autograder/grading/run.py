@@ -42,7 +42,7 @@ class Tally:
         graded: submissions graded now.
         before: submissions that had been graded before.
         failed: (learner, reason) of those that could not be graded, through no fault of their own.
-        unread: (learner, what is wrong with it) of notebooks that cannot be read.
+        unread: (learner, why) of submissions in which there is nothing to grade.
         outdated: learners who were graded with another version of what decides than today's.
         new: learners whose names a class that has been graded before did not know.
         strangers: learners who are not on the class's roster, where it has one.
@@ -113,12 +113,14 @@ def grade_class(
         known = partial(known_learners, found, places)
         rules = Rules.of(places.folder, points, groups, known)
         found = rules.late.timed(found)
+        before = {path.name for path in places.folder.glob("autograded/*")}
         for each, group in groupby(found, key=lambda handed_in: handed_in.stem):
             group = list(group)
             with graders(each, workers, scheduler, unsandboxed, places) as (pool, scores):
                 tallies[each], learners = grade_chapter(
                     each,
                     group,
+                    before,
                     places,
                     pool,
                     scores,
@@ -159,18 +161,18 @@ def known_learners(found, places):
         return {each.learner for each in found} | scores.students
 
 
-def grade_chapter(stem, group, places, pool, scores, limits, unsandboxed, show):
+def grade_chapter(stem, group, known, places, pool, scores, limits, unsandboxed, show):
     """Grade the submissions to one chapter.
 
     Args:
         group: list of HandedIn.
+        known: the names that the class had before this run.
         pool, scores: as `graders` gives them.
 
     Returns:
         Tally, and the learners who have no page yet.
     """
     tally, learners = Tally(unsandboxed=unsandboxed), []
-    known = {path.name for path in places.folder.glob("autograded/*")}
     roster, names = read_roster(places.folder), [each.learner for each in group]
     tally.strangers = [each for each in names if roster and each not in roster]
     tally.new = [each for each in names if known and each not in known and not roster]

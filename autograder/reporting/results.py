@@ -73,7 +73,7 @@ class Result:
         """Why there are no points where nothing was graded, or ""."""
         if not self.handed_in:
             return "nothing handed in"
-        return "could not be read" if self.unread else ""
+        return "nothing to grade" if self.unread else ""
 
     @property
     def is_copy(self):

@@ -127,7 +127,8 @@ class Late:
             write_whole(path, json.dumps(notebook, ensure_ascii=False, separators=(",", ":")))
             changed.append(learner)
         if unknown:
-            remark(f"{stem}: when {unknown} were handed in is not known, so {self.doubt()}")
+            were = "was" if unknown == 1 else "were"
+            remark(f"{stem}: when {unknown} {were} handed in is not known, so {self.doubt()}")
         return changed
 
     def doubt(self):

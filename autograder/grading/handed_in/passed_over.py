@@ -46,7 +46,7 @@ def remark_on_rest(newer, elsewhere, remark):
         named = first_of([with_meant(each) for each in sorted(elsewhere)])
         remark(
             "not graded, because beside folders <learner>/<chapter>/ nothing else is looked at:"
-            f" {named}; call their folders so, or grade them from a folder of their own"
+            f" {named}; rename their folders, or grade them from a folder of their own"
         )
     if newer:
         named = first_of([str(each) for each in sorted(newer)])

@@ -91,20 +91,39 @@ def test_who_cannot_be_read_is_named_with_the_reason_each_time(tmp_path):
         hand_in(tmp_path, learner, STEM, solved_notebook(STEM), name=name)
     for _ in range(2):
         said = command.summary_of(STEM, run.grade_class(tmp_path / "submitted", None, places)[STEM])
-        assert "\nCannot be read, so 0 points (2):\n" in said
+        assert "\nNothing to grade, so 0 points (2):\n" in said
         assert f"\n  ada: {STEM}.ipynb is not a notebook: its JSON breaks off" in said
         assert (
             f"\n  bob: there was no {STEM}.ipynb in what was handed in, only answers.pdf;" in said
         )
     with open(tmp_path / "reports" / STEM / "scores.csv", encoding="utf-8-sig") as file:
         notes = {row["learner"]: row["note"] for row in csv.DictReader(file)}
-    assert notes == {"ada": "could not be read", "bob": "could not be read", "cy": ""}
+    assert notes == {"ada": "nothing to grade", "bob": "nothing to grade", "cy": ""}
 
 
 def test_a_name_that_the_class_did_not_have_is_told(week):
     assert [tally.new for tally in week.tallies] == [[], [], [], ["boob"]]
     said = command.summary_of(STEM, week.tallies[3])
     assert "Names that this class did not have before: boob." in said
+
+
+def test_in_the_first_run_nobody_is_new_in_a_second_chapter(tmp_path):
+    places = Places(tmp_path, f"sqlite:///{tmp_path / 'gradebook.db'}")
+    for learner, stems in {"ada": (STEM, "ch04_attention"), "bob": ("ch04_attention",)}.items():
+        for stem in stems:
+            hand_in(tmp_path, learner, stem, "{")
+    tallies = run.grade_class(tmp_path / "submitted", None, places, workers=1)
+    assert [tally.new for tally in tallies.values()] == [[], []]
+
+
+def test_in_a_folder_an_older_file_is_left_out_as_in_a_zip(tmp_path):
+    places = Places(tmp_path, f"sqlite:///{tmp_path / 'gradebook.db'}")
+    path = hand_in(tmp_path, "ada", STEM, solved_notebook(STEM))
+    run.grade_class(tmp_path / "submitted", None, places, workers=1)
+    path.write_text(notebook_text(solved_notebook(STEM, {"one_hot": None})))
+    os.utime(path, (10**9, 10**9))
+    tally = run.grade_class(tmp_path / "submitted", None, places, workers=1)[STEM]
+    assert (tally.graded, tally.older) == (0, ["ada"])
 
 
 def test_a_cell_that_stops_is_one_line_and_the_report_counts_it(week, capsys):

@@ -226,7 +226,7 @@ def test_without_a_timestamp_a_folders_file_tells_the_time_and_counts_where_it_i
             os.utime(path, (when, when))
     again(DEADLINES, {"a_day": 0.1}, remark=remarks.append)
     assert told(graded)[0] == {"ada": 1.0, "bob": 0.8, "cy": 1.0, "dot": 1.0}
-    assert "when 1 were handed in" in remarks[1]
+    assert "when 1 was handed in" in remarks[1]
 
 
 def test_without_a_folder_a_files_time_counts_as_little(graded, again, monkeypatch, tmp_path):
@@ -248,7 +248,7 @@ def test_without_a_folder_a_files_time_counts_as_little(graded, again, monkeypat
         return record["late"]["kept"]
 
     assert late(a_day=0.1) == 1.0
-    assert len(remarks) == 1 and "when 1 were handed in is not known" in remarks[0]
+    assert len(remarks) == 1 and "when 1 was handed in is not known" in remarks[0]
     assert late(a_day=0.1, file_times="UTC") == 0.9
     assert late(a_day=0.1) == 1.0
 

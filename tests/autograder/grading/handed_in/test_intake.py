@@ -466,7 +466,7 @@ def test_a_misspelt_folder_and_one_too_many_are_named(tmp_path, top, packed):
         assert words.startswith("not graded, because beside folders <learner>/<chapter>/ nothing")
         assert f"bob/ch04_atention/{STEM}.ipynb (did you mean {STEM}?)" in words
         assert f"cy/ch04/mine.ipynb (did you mean {STEM}?)" in words
-        assert f"deep/x/y/{STEM}.ipynb; call their folders so" in words
+        assert f"deep/x/y/{STEM}.ipynb; rename their folders, or" in words
 
 
 def test_a_misspelt_chapter_is_no_learner(tmp_path):
