@@ -28,7 +28,6 @@ from book.figures.ch04_attention import (
     maps_forming,
     moved_in_a_plane,
     saturation,
-    score_variance,
     scores_to_weights,
     softmax_slope,
 )

@@ -27,20 +27,25 @@ def moved_in_a_plane(places, word, moved, directions):
     """Draw words as points of a plane, and where one of them is moved by its sentences.
 
     Args:
-        places: dict from each word to its two numbers; a word at (0, 0) is left out.
+        places: dict from each word to its two numbers; words at (0, 0) share a point.
         word: the one that moves.
-        moved: dict from what is said of each sentence to the two numbers that come out.
+        moved: dict from each sentence to the two numbers that come out; its words are corners of a
+            shaded ground.
         directions: what the two axes mean.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(4.6, 3.4))
-    for name, (across, up) in places.items():
-        if across or up:
-            ax.plot(across, up, "o", color=GREY if name != word else "black")
-            ax.annotate(name, (across, up), (7, -4), textcoords="offset points")
+    empty = ", ".join(name for name, place in places.items() if not any(place))
+    for name, place in {**places, empty: (0, 0)}.items():
+        if any(place) or name == empty:
+            ax.plot(*place, "o", color=GREY if name != word else "black")
+            ax.annotate(name, place, (7, -4 if any(place) else 5), textcoords="offset points")
     for (name, end), colour in zip(moved.items(), (BLUE, ORANGE), strict=True):
+        corners = np.array(sorted({tuple(places[each]) for each in name.split()}), dtype=float)
+        around = np.arctan2(*(corners - corners.mean(axis=0)).T)
+        ax.fill(*corners[around.argsort()].T, color=colour, alpha=0.12, linewidth=0)
         arrow = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 4, "shrinkB": 0}
         ax.annotate("", end, places[word], arrowprops=arrow)
         below = end[1] < places[word][1]
@@ -78,34 +83,6 @@ def _widths_axis(ax, widths):
     ax.set_xticks(widths, widths)
     ax.minorticks_off()
     ax.set_xlabel("width of queries and keys, $d_k$")
-
-
-def score_variance(widths, raw, scaled):
-    """Draw the variance of scores against their width, one dot for each seed, beside what the
-    algebra says.
-
-    Args:
-        widths: (widths,) the values of d_k.
-        raw, scaled: (widths, seeds) variances of the dot products, and of the dot products divided
-            by sqrt(d_k).
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(4.8, 2.9))
-    for variances, theory, colour, label in (
-        (raw, np.asarray(widths, dtype=float), ORANGE, r"$q \cdot k$"),
-        (scaled, np.ones(len(widths)), BLUE, r"$q \cdot k \, / \sqrt{d_k}$"),
-    ):
-        ax.plot(widths, theory, color=colour, linewidth=1)
-        ax.plot(widths, variances, "o", color=colour, alpha=0.5, markeredgewidth=0, markersize=6)
-        ax.text(widths[-2], theory[-2] * 2.2, label, color=colour, ha="right", va="bottom")
-    _widths_axis(ax, widths)
-    ax.set_yscale("log", base=2)
-    ax.set_yticks([1, 8, 64, 512], [1, 8, 64, 512])
-    ax.set(ylabel="variance of a score")
-    ax.minorticks_off()
-    return figure
 
 
 def saturation(widths, largest, slope):

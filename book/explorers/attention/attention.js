@@ -236,7 +236,8 @@
     function update(now, answer) {
       const { query, d_k } = now;
       const result = outcome(model, answer?.inputs ?? now, answer?.numbers);
-      const best = largestAt(result.weights);
+      const even = Math.max(...result.weights) - Math.min(...result.weights) < 1e-9;
+      const best = even ? -1 : largestAt(result.weights);
       if (sized(query) > 1e-9) angle = Math.atan2(query[1], query[0]);
       left.show(query, answer?.problem ? keys.map(() => 0) : result.weights, angle);
       right.show(result);
@@ -249,7 +250,9 @@
       scaled.input.checked = now.scaled;
 
       const where = result.output.map((number) => shown(number)).join(", ");
-      const most = `“${words[best]}” gets ${percent(result.weights[best])} of the weight.`;
+      const most = even
+        ? "All weights are equal: the output is the plain average."
+        : `“${words[best]}” gets ${percent(result.weights[best])} of the weight.`;
       const sentence = `${most} Output: (${where}).`;
       const stuck = result.jacobian < 0.05 ? "The softmax is saturated." : "";
       const slope = shown(result.jacobian, 3);
@@ -260,7 +263,8 @@
       const inside = "inside the hull of the values.";
       change(right.drawing, { "aria-label": `The output lies at (${where}), ${inside}` });
     }
-    const parts = [left.framed, table.element, controls, right.framed, verdict];
+    // on a phone, the values come right below the query that moves their average
+    const parts = [left.framed, right.framed, table.element, controls, verdict];
     return { update, children: [html("div", { class: "attention-parts" }, ...parts)] };
   }
 

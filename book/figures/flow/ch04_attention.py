@@ -2,8 +2,6 @@
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
-ROLES = "query", "key", "value"
-
 
 def attention_by_hand(words, query, key, value, scores, weights, output, of):
     """Draw attention for one query from top to bottom: scores, softmax, weighted sum.
@@ -188,62 +186,75 @@ def one_row_two_vectors(word, row, directions, sentences, vectors, weights, outp
     )
 
 
-def three_roles(words, x, query, key, value):
-    """Draw how matrices make a word's query, key and value, and how its query meets two keys.
+def three_roles(words, x, query, key, value, weights, output):
+    """Draw attention from the words' vectors on: three matrices, dot products, weights, output.
 
     Args:
         words: the one that asks, and two that answer.
         x: (3, d_model), their vectors.
         query, key: (3, d_k).
         value: (3, d_v).
+        weights: (2,), of the two that answer; other words may have a share, too.
+        output: (d_v,).
 
     Returns:
         the Picture.
     """
 
     def draw(phone):
-        sheet, cell, apart = Drawing(), (22, 24) if phone else (28, 26), 104 if phone else 140
+        sheet, cell = Drawing(), (21, 24) if phone else (28, 26)
+        gap, apart = (10, 12) if phone else (14, 34)
+        keys, values = (cell[0] * each.shape[1] for each in (key, value))
+        block = keys + gap + values
 
         def row(centre, y, numbers, role):
             corner = (centre - cell[0] * len(numbers) / 2, y)
             return sheet.cells(corner, [_whole(numbers)], role, cell=cell)
 
-        whole = row(0, 0, x[0], "plain")
-        sheet.words((0, -14), f"“{words[0]}”", bold=True)
-        asks, *rest = (
-            row(at, 88, each[0], role)
-            for at, each, role in (
-                (-apart, query, "query"),
-                (0, key, "key"),
-                (apart, value, "value"),
-            )
-        )
-        sheet.words((asks.x - 6, asks.centre[1]), "query", "query", anchor="end", size=SMALL)
-        for box, role in zip(rest, ("key", "value"), strict=True):
-            sheet.words((box.centre[0], box.y + cell[1] + 11), role, role, size=SMALL)
-        for share, box, role in zip((0.2, 0.5, 0.8), (asks, *rest), ROLES, strict=True):
-            sheet.arrow(whole.at(share, 1), box.north, role=role, text=f"w_{role}")
-        for n, centre in ((1, -apart), (2, apart * 0.62)):
-            offers = row(centre, 202, key[n], "key")
-            gives = row(offers.at(1, 0)[0] + 14 + cell[0], 202, value[n], "value")
-            middle = (offers.x + gives.at(1, 0)[0]) / 2
-            its = row(middle, 290, x[n], "plain")
-            sheet.words((middle, 330), f"“{words[n]}”", bold=True)
-            for box, role in ((offers, "key"), (gives, "value")):
-                below = box.centre[0], its.y
-                sheet.arrow(below, box.south, role=role, text=f"w_{role}")
-            sheet.arrow(asks.south, offers.north, role="query", text=f"{query[0] @ key[n]:.0f}")
+        asker = cell[0] * len(x[0]) / 2
+        whole = row(asker, 0, x[0], "plain")
+        sheet.words((asker, -14), f"“{words[0]}”", bold=True)
+        asks = row(asker, 88, query[0], "query")
+        sheet.arrow(whole.south, asks.north, role="query", text="w_query")
+        sheet.words((0, 188), "dot product", "muted", anchor="start", size=SMALL)
+        scale = f"÷ √{key.shape[1]}, softmax"
+        sheet.words((0, 226), scale, "muted", anchor="start", size=SMALL)
+        left, shares = whole.at(1, 0)[0] + (apart if phone else 1.5 * apart), []
+        for n, weight in enumerate(weights, start=1):
+            middle = left + block / 2
+            its = row(middle, 0, x[n], "plain")
+            sheet.words((middle, -14), f"“{words[n]}”", bold=True)
+            its_key = row(left + keys / 2, 88, key[n], "key")
+            its_value = row(left + keys + gap + values / 2, 88, value[n], "value")
+            sheet.arrow(its.at(0.25, 1), its_key.north, role="key", text="w_key")
+            sheet.arrow(its.at(0.75, 1), its_value.north, role="value", text="w_value")
+            dot = sheet.box((its_key.centre[0], 170), f"{query[0] @ key[n]:.0f}", width=34, height=26)
+            sheet.arrow(asks.south, dot.west, role="query")
+            sheet.arrow(its_key.south, dot.north, role="key")
+            corner = (its_value.centre[0] - 23, 213)
+            share = sheet.cells(corner, [[f"{weight:.2f}"]], "query", cell=(46, 26), shares=[[weight]])
+            sheet.arrow(dot.south, (dot.centre[0], 226), share.west)
+            sheet.arrow(its_value.south, share.north, role="value", text="×")
+            shares.append(share)
+            left += block + apart
+        middle = sum(share.centre[0] for share in shares) / 2
+        made = [[f"{number:.2f}" for number in output]]
+        corner = (middle - 24 * len(output), 288)
+        out = sheet.cells(corner, made, "value", cell=(48, 26), shares=[[0.9] * len(output)])
+        for share, weight in zip(shares, weights, strict=True):
+            sheet.arrow(share.south, out.north, role="value", width=1 + 6 * weight)
+        sheet.words((middle, 328), f"what “{words[0]}” gets", "value", bold=True)
         return sheet
 
-    answers = " and ".join(
-        f"that of {word}, {_listed(k)}, with the dot product {query[0] @ k:.0f}, beside the value"
-        f" {_listed(v)}"
-        for word, k, v in zip(words[1:], key[1:], value[1:], strict=True)
+    answers = "; ".join(
+        f"{word} has the key {_listed(k)}, the dot product {query[0] @ k:.0f}, the weight"
+        f" {weight:.2f} and the value {_listed(v)}"
+        for word, k, v, weight in zip(words[1:], key[1:], value[1:], weights, strict=True)
     )
     return Picture(
-        f"Three matrices make of the vector of {words[0]}, {_listed(x[0])}, its query,"
-        f" {_listed(query[0])}, its key, {_listed(key[0])}, and its value, {_listed(value[0])}."
-        f" Arrows lead from the query to two keys, which the same matrices made: {answers}.",
+        f"One matrix makes of the vector of {words[0]}, {_listed(x[0])}, its query,"
+        f" {_listed(query[0])}. Two others make a key and a value of each word that answers:"
+        f" {answers}. The values, each times its weight, add up to {_listed(output, 2)}.",
         draw,
     )
 
