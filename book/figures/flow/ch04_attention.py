@@ -228,11 +228,15 @@ def three_roles(words, x, query, key, value, weights, output):
             its_value = row(left + keys + gap + values / 2, 88, value[n], "value")
             sheet.arrow(its.at(0.25, 1), its_key.north, role="key", text="w_key")
             sheet.arrow(its.at(0.75, 1), its_value.north, role="value", text="w_value")
-            dot = sheet.box((its_key.centre[0], 170), f"{query[0] @ key[n]:.0f}", width=34, height=26)
+            dot = sheet.box(
+                (its_key.centre[0], 170), f"{query[0] @ key[n]:.0f}", width=34, height=26
+            )
             sheet.arrow(asks.south, dot.west, role="query")
             sheet.arrow(its_key.south, dot.north, role="key")
             corner = (its_value.centre[0] - 23, 213)
-            share = sheet.cells(corner, [[f"{weight:.2f}"]], "query", cell=(46, 26), shares=[[weight]])
+            share = sheet.cells(
+                corner, [[f"{weight:.2f}"]], "query", cell=(46, 26), shares=[[weight]]
+            )
             sheet.arrow(dot.south, (dot.centre[0], 226), share.west)
             sheet.arrow(its_value.south, share.north, role="value", text="×")
             shares.append(share)
