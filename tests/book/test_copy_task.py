@@ -2,15 +2,19 @@
 the reference does; and the page's claims hold with seeds that it does not show.
 """
 
+import copy
 from functools import cache
 
 import numpy as np
 import pytest
 import torch
+from torch.func import stack_module_state
 
 from book.experiments.copying import (
+    copy_best_rate,
     copy_places,
     copy_sentences,
+    copy_squeezed,
     copy_task,
     reordering,
     side_by_side,
@@ -50,6 +54,35 @@ def test_side_by_side_each_machine_learns_as_it_would_alone(attention):
         alone = copy_task.train(8, attention, seed, steps=8)
         for (name, one), other in zip(model.named_parameters(), alone.parameters(), strict=True):
             assert torch.allclose(one, other, atol=1e-4), name
+
+
+def test_squeezed_machines_write_from_few_numbers_and_compute_the_same_side_by_side():
+    seeds = (3, 5)
+    together = [copy_squeezed.new_squeezed(8, 2, seed) for seed in seeds]
+    read = copy_task.random_sentences(4, 5, torch.Generator().manual_seed(0))
+    for model in together:
+        keys, last = model.reader(model.embedding(read))
+        assert torch.equal(keys[:, 0], last[0]) and torch.linalg.matrix_rank(last[0]) == 2
+        assert model.copy(read)[0].shape == read.shape
+    alone = [copy.deepcopy(model) for model in together]
+    stacked, _ = stack_module_state(together)
+    both = side_by_side.logits_of(stacked, torch.stack([read.T, read.T], dim=1))
+    for number, model in enumerate(alone):
+        assert torch.allclose(both[:, number].transpose(0, 1), model(read, read), atol=1e-5)
+    copy_task.train_side_by_side(together, seeds, steps=2)
+    before, after = (each[0].state_dict()["reader.narrow.weight"] for each in (alone, together))
+    assert not torch.equal(before, after)
+
+
+def test_measured_squeezed_runs_and_rates_say_what_they_are():
+    runs = copy_squeezed.measure((2,), range(2), 8, (2, 4))
+    assert [(run["size"], run["passed"], run["seed"]) for run in runs] == [
+        *((8, 2, 0), (8, 2, 1), (8, 4, 0), (8, 4, 1))
+    ]
+    assert all(len(run["accuracy"]) == 20 for run in runs)
+    rates = copy_best_rate.measure((2,), range(2), ("vector-4",), (0.01, 0.02))
+    found = copy_best_rate.at_rates(rates, "one vector", 4, 2, 10)
+    assert list(found) == [0.01, 0.02] and all(len(each) == 2 for each in found.values())
 
 
 def test_each_gradient_is_shortened_by_its_own_length():

@@ -25,8 +25,11 @@ def logits_of(parameters, token_ids):
     begin = torch.full_like(token_ids[:1], table.shape[1] - 1)
     keys = states_of(parameters, "reader", embedded(token_ids))
     so_far = embedded(torch.cat([begin, token_ids[:-1]]))
-    queries = states_of(parameters, "writer", so_far, keys[-1])
-    context = keys[-1].expand_as(queries)
+    last = keys[-1]
+    if "reader.narrow.weight" in parameters:  # see copy_squeezed
+        last = last @ parameters["reader.narrow.weight"].mT @ parameters["reader.widen.weight"].mT
+    queries = states_of(parameters, "writer", so_far, last)
+    context = last.expand_as(queries)
     if "v.weight" in parameters:
         projected = [
             (states @ parameters[name].mT).permute(1, 2, 0, 3)  # (models, batch, seq_len, ...)
