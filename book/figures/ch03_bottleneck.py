@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from book.figures.style import BLUE, ENCODER, GREY, ORANGE
+from book.figures.style import BLUE, ENCODER, GREEN, GREY, ORANGE
 
 KINDS = {"one vector": ORANGE, "attention": BLUE}
 
@@ -64,9 +64,10 @@ def forgetting(gradients, differences):
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.2), sharex=True)
+    figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.6), sharex=True)
+    colours = (ORANGE, GREY, BLUE, GREEN)
     for ax, groups in zip(axes, (gradients, differences), strict=True):
-        for (label, numbers), colour in zip(groups.items(), (ORANGE, GREY, BLUE), strict=True):
+        for (label, numbers), colour in zip(groups.items(), colours, strict=False):
             ax.fill_between(
                 range(numbers.shape[1]),
                 numbers.min(axis=0),
@@ -77,7 +78,7 @@ def forgetting(gradients, differences):
             )
             ax.plot(np.median(numbers, axis=0), color=colour, label=label)
         ax.set_yscale("log")
-        ax.set_ylim(1e-10, 1e4)
+        ax.set_ylim(1e-24, 1e4)
     axes[0].set_title("gradient: how much comes back to the first state")
     axes[1].set_title("memory: distance of two states, first word changed")
     axes[0].legend(loc="lower left")
@@ -85,7 +86,7 @@ def forgetting(gradients, differences):
     return figure
 
 
-def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
+def copy_accuracy(lengths, panels, longest_trained, chance, dots=None, dashed=None):
     """Draw the share of words copied right against the length of the sentence, one panel below the
     other; bands cover all seeds.
 
@@ -96,6 +97,7 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
         longest_trained: the longest sentence in training.
         chance: the share that guessing would get.
         dots: dict like one panel, but with (lengths,) shares, drawn into the first panel.
+        dashed: dict from titles of panels to the (seeds, lengths) shares of one more line in each.
 
     Returns:
         the matplotlib figure.
@@ -113,6 +115,11 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
                 band = {"color": KINDS[kind], "alpha": 0.2, "linewidth": 0}
                 ax.fill_between(lengths, shares.min(axis=0), shares.max(axis=0), **band)
                 ax.plot(lengths, shares.mean(axis=0), color=KINDS[kind], linewidth=width)
+        if title in (dashed or {}):
+            shares = 100 * np.asarray(dashed[title])
+            band = {"color": GREY, "alpha": 0.3, "linewidth": 0}
+            ax.fill_between(lengths, shares.min(axis=0), shares.max(axis=0), **band)
+            ax.plot(lengths, shares.mean(axis=0), "--", color="black", linewidth=1.4)
         ax.set(title=title, ylim=(0, 103), xlim=(1, lengths[-1]), yticks=(0, 50, 100))
     for kind, sizes in (dots or {}).items():
         for shares in sizes.values():

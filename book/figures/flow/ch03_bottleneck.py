@@ -147,9 +147,14 @@ def looking_back_machine(read, written, weights, d_hidden):
         sheet.arrow(
             context.east, (out.x - 4, -190), role="key", text=f"({d_hidden},)", side=(0, -12)
         )
+        said = [out]
         for word, box in zip(shown[1:], decoder[1:], strict=True):
-            sheet.words((box.centre[0], -190), word, "muted")
+            said.append(sheet.words((box.centre[0], -190), word, "muted"))
             sheet.arrow(box.north, (box.centre[0], -178), dashed=True)
+        for one, box in zip(said, decoder[1:], strict=False):  # taken in at the next step
+            turn = box.centre[0] - apart / 2
+            path = (one.east[0] + 2, -190), (turn, -190), (turn, -44), box.at(0.15, 0)
+            sheet.arrow(*path, role="muted", dashed=True)
         sheet.arrow((x, -110), out.south)
         sheet.words(
             (states[-1][0] / 2, 74),
@@ -190,10 +195,12 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
         gap, two = 13 if phone else 34, 2 * cell[0]
         widths = (two, two, 66 if phone else 80, 39 if phone else 44, 39 if phone else 44)
         columns = np.cumsum([0, *(wide + gap for wide in widths)])
-        heads = ("key", "+ query", "tanh", "· v = score" if not phone else "· v", "weight")
+        query = f"+ query\n{_pair(np.subtract(sums[0], keys[0]))}"
+        heads = ("key", query, "tanh", "· v = score" if not phone else "· v", "weight")
         roles = ("key", "query", "query", "muted", "query")
         for x, wide, name, role in zip(columns, widths, heads, roles, strict=False):
-            sheet.words((x + wide / 2, -16), name, role, size=SMALL)
+            high = -16 - 7.5 * name.count("\n")
+            sheet.words((x + wide / 2, high), name, role, size=SMALL)
         ends = []
         for row, word in enumerate(words):
             y = 40 * row

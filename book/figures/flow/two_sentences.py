@@ -59,12 +59,13 @@ def crossing_lines(read, written, weights, least=0.05):
     )
 
 
-def word_links(english, italian, sure, possible):
+def word_links(english, italian, sure, possible, language="Italian"):
     """Draw two sentences, one above the other, with lines between words that translate each other.
 
     Args:
         english, italian: the words.
         sure, possible: sets of (English word, Italian word); the possible ones are dashed.
+        language: that of the second sentence.
 
     Returns:
         the Picture.
@@ -87,9 +88,10 @@ def word_links(english, italian, sure, possible):
     def told(links):
         return ", ".join(f"{english[i]} with {italian[j]}" for i, j in sorted(links))
 
+    dashed = f" Dashed: {told(possible - sure)}." if possible - sure else ""
     return Picture(
-        f"The English words “{' '.join(english)}” above, the Italian words “{' '.join(italian)}”"
-        f" below, and lines between words that translate each other. Solid: {told(sure)}. Dashed:"
-        f" {told(possible - sure)}.",
+        f"The English words “{' '.join(english)}” above, the {language} words"
+        f" “{' '.join(italian)}” below, and lines between words that translate each other. Solid:"
+        f" {told(sure)}.{dashed}",
         draw,
     )
