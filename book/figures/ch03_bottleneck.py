@@ -64,9 +64,11 @@ def forgetting(gradients, differences):
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.6), sharex=True)
+    lowest = -24, -12  # powers of ten; a power is as high in both panels
+    heights = {"height_ratios": [4 - power for power in lowest]}
+    figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.2), sharex=True, gridspec_kw=heights)
     colours = (ORANGE, GREY, BLUE, GREEN)
-    for ax, groups in zip(axes, (gradients, differences), strict=True):
+    for ax, groups, power in zip(axes, (gradients, differences), lowest, strict=True):
         for (label, numbers), colour in zip(groups.items(), colours, strict=False):
             ax.fill_between(
                 range(numbers.shape[1]),
@@ -78,7 +80,7 @@ def forgetting(gradients, differences):
             )
             ax.plot(np.median(numbers, axis=0), color=colour, label=label)
         ax.set_yscale("log")
-        ax.set_ylim(1e-24, 1e4)
+        ax.set_ylim(10.0**power, 1e4)
     axes[0].set_title("gradient: how much comes back to the first state")
     axes[1].set_title("memory: distance of two states, first word changed")
     axes[0].legend(loc="lower left")

@@ -152,7 +152,7 @@ def looking_back_machine(read, written, weights, d_hidden):
             said.append(sheet.words((box.centre[0], -190), word, "muted"))
             sheet.arrow(box.north, (box.centre[0], -178), dashed=True)
         for one, box in zip(said, decoder[1:], strict=False):  # taken in at the next step
-            turn = box.centre[0] - apart / 2
+            turn = box.centre[0] - 0.3 * apart
             path = (one.east[0] + 2, -190), (turn, -190), (turn, -44), box.at(0.15, 0)
             sheet.arrow(*path, role="muted", dashed=True)
         sheet.arrow((x, -110), out.south)

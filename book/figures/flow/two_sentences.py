@@ -12,7 +12,7 @@ def _two_rows(phone, above, below, gap):
         the Drawing, and for each row the Places of its words.
     """
     sheet, size, rows = Drawing(), SMALL if phone else 15, []
-    long = sum(width_of(word, size) + gap for word in above)
+    long = max(sum(width_of(word, size) + gap for word in words) for words in (above, below))
     for words, y in ((above, 0), (below, 110)):
         spare = (long - sum(width_of(word, size) for word in words)) / len(words)
         x, places = 0, []
