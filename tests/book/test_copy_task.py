@@ -278,6 +278,18 @@ def test_at_a_third_of_the_learning_rate_attention_is_behind_after_400_steps():
 
 
 @pytest.mark.long
+def test_after_400_steps_a_narrow_vector_between_wide_networks_costs_nothing():
+    """And narrow networks do; at 4,000 steps both do, which copy_squeezed.json records."""
+    ends = []
+    for passed in (16, 64):
+        models = [copy_squeezed.new_squeezed(64, passed, seed) for seed in UNSEEN]
+        copy_task.train_side_by_side(models, UNSEEN, 400)
+        ends.append(np.array([copy_task.accuracy(model, [10])[0] for model in models]))
+    assert abs(ends[0].mean() - ends[1].mean()) < 0.04
+    assert ends[0].min() > shares_of("vector", 16, 400)[:, 9].max() + 0.04
+
+
+@pytest.mark.long
 def test_before_training_one_vector_sends_most_gradient_to_the_last_words():
     """And attention about as much to each."""
     for seed in UNSEEN:
