@@ -61,13 +61,39 @@ class Reverser(nn.Module):
         return self.generator(self.last_norm(self.features(letters)))
 
 
-def train(models, seeds, steps, warmup=1, rate=RATE):
-    """Train models of one form side by side, in place; each learns as it would alone.
+def train(model, seed, steps, warmup=1, rate=RATE):
+    """Train a Reverser, in place.
+
+    Args:
+        seed: of the words that it reads.
+        warmup: the number of steps in which the learning rate rises to `rate`, in equal parts.
+
+    Returns:
+        (steps,) losses.
+    """
+    words = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    losses = []
+    for step in range(steps):
+        letters = torch.randint(LETTERS, (BATCH, WORD_LEN), generator=words)
+        logits = model(letters)  # (batch, seq_len, letters)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), letters.flip(1).flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.param_groups[0]["lr"] = rate * min(1, (step + 1) / warmup)
+        optimizer.step()
+        losses.append(loss.item())
+    return torch.tensor(losses)
+
+
+def train_many(models, seeds, steps, warmup=1, rate=RATE):
+    """Train models of one form side by side, in place; each learns as `train` would teach it alone,
+    but together they take less time.
 
     Args:
         models: list of Reverser with equal depths and norms.
         seeds: of the words that the models read, one seed per model.
-        warmup: the number of steps in which the learning rate rises to `rate`, in equal parts.
+        warmup, rate: as in `train`.
 
     Returns:
         (models, steps) losses.
@@ -122,7 +148,7 @@ def run(norm, depth, initialisations, warmup, seeds, steps, rate=RATE):
     kinds = list(product(initialisations, seeds))
     models = [new(seed, depth, norm, initialisation=name) for name, seed in kinds]
     before = [likeness_of(model) for model in models]
-    losses = train(models, [seed for _, seed in kinds], steps, warmup, rate)
+    losses = train_many(models, [seed for _, seed in kinds], steps, warmup, rate)
     return [
         {
             "norm": norm,
@@ -161,10 +187,26 @@ def measure_slow(steps, seeds, rate, initialisations):
     return [kept(each) for each in runs]
 
 
+def measure_bare(steps, seeds, depth, initialisations):
+    """Train with residual connections, but without any norm.
+
+    Returns:
+        list of dicts, one per run, as described above.
+    """
+    runs = run(None, depth, initialisations, 1, seeds, steps)
+    return [kept(each) for each in runs]
+
+
 def kept(run):
-    """Return a run as it is recorded, with the mean of every so many losses."""
+    """Return a run as it is recorded, with the mean of every so many losses; None where it is
+    nan.
+    """
     means = torch.tensor(run["losses"]).unflatten(0, (-1, EVERY)).mean(dim=1)
-    return run | {"losses": [round(mean, 3) for mean in means.tolist()]}
+    rounded = {"losses": [round(mean, 3) for mean in means.tolist()], "likeness": run["likeness"]}
+    return run | {
+        name: [None if math.isnan(each) else each for each in numbers]
+        for name, numbers in rounded.items()
+    }
 
 
 def curves(runs, depth, norm, warmup=1):
@@ -176,20 +218,23 @@ def curves(runs, depth, norm, warmup=1):
         if (run["depth"], run["norm"], run["warmup"]) == (depth, norm, warmup):
             found.setdefault(run["initialisation"], []).append(run["losses"])
     return {
-        name: (EVERY * np.arange(1, len(rows[0]) + 1), np.array(rows))
+        name: (EVERY * np.arange(1, len(rows[0]) + 1), np.array(rows, dtype=float))
         for name, rows in found.items()
     }
 
 
 def losses_table(runs, budgets=(250, 500, 1000, 2000)):
-    """Return the table of the recorded losses after several budgets: mean and range over seeds."""
+    """Return the table of the recorded losses after several budgets: mean and range over seeds. The
+    stacks that ended highest come first.
+    """
     rows = []
     for depth, norm, warmup in dict.fromkeys((r["depth"], r["norm"], r["warmup"]) for r in runs):
         for name, (steps, losses) in curves(runs, depth, norm, warmup).items():
-            order = f"{norm}-norm{', warm-up' if warmup > 1 else ''}"
+            order = (f"{norm}-norm" if norm else "no norm") + (", warm-up" if warmup > 1 else "")
             seen = [losses[:, steps == budget] for budget in budgets]
             cells = [spread(each, 1, 2) if each.size else NOTHING for each in seen]
-            rows.append((depth, order, name, *cells))
+            rows.append((losses[:, -1].mean(), (depth, order, name, *cells)))
+    rows = [row for _, row in sorted(rows, key=lambda row: -np.nan_to_num(row[0], nan=np.inf))]
     return table(("layers", "order", "matrices", *(f"{each:,} steps" for each in budgets)), rows)
 
 
@@ -249,5 +294,12 @@ MORE_EXPERIMENTS = {
         short={},
         long={"steps": 4000, "seeds": 3, "rate": 3e-4, "initialisations": ("Glorot", "PyTorch")},
         measure=measure_slow,
+    ),
+    "backwards_bare": replace(
+        EXPERIMENT,
+        asks="which stacks of 12 layers learn without any norm?",
+        short={},
+        long={"steps": 2000, "seeds": 3, "depth": 12, "initialisations": THREE},
+        measure=measure_bare,
     ),
 }

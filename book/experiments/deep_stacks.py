@@ -31,6 +31,7 @@ CLASSES = 10  # of the random labels that the gradients are measured with
 INITIALISATIONS = {
     "Glorot": nn.init.xavier_uniform_,
     "PyTorch": None,
+    "PyTorch, biases 0": None,
     "N(0, 0.02)": partial(nn.init.normal_, std=0.02),
     "Glorot, a third": nn.init.xavier_uniform_,  # of what each part adds
 }
@@ -65,8 +66,8 @@ def stack(depth, norm, residual, initialisation):
     """Make new layers.
 
     Args:
-        initialisation: a name in INITIALISATIONS. The biases are 0, except in PyTorch's own, which
-            draws them as it draws the matrices.
+        initialisation: a name in INITIALISATIONS. The biases are 0, except in "PyTorch", where they
+            are drawn as the matrices are.
 
     Returns:
         nn.ModuleList of `depth` PartialLayers.
@@ -76,7 +77,7 @@ def stack(depth, norm, residual, initialisation):
     for name, parameter in layers.named_parameters():
         if draw and parameter.ndim > 1:
             draw(parameter)
-        elif draw and name.endswith("bias"):
+        elif initialisation != "PyTorch" and name.endswith("bias"):
             nn.init.zeros_(parameter)
     if initialisation == "Glorot, a third":
         for layer in layers:
