@@ -6,6 +6,14 @@ import numpy as np
 from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
 STARTS = {"Glorot": ORANGE, "PyTorch": BLUE, "N(0, 0.02)": GREEN}  # of each initialisation
+# Of stacks that lack parts, and of whole ones by Glorot's rule.
+PARTS = {
+    "neither": (GREY, "-."),
+    "residuals alone": (PURPLE, "-"),
+    "norms alone": (GREY, "-"),
+    "post-norm": (ORANGE, "-"),
+    "pre-norm": (ORANGE, "--"),
+}
 
 
 def normalising_steps(rows, titles):
@@ -73,33 +81,52 @@ def by_depth(depths, gradients, likeness):
 
     Args:
         depths: (depths,) numbers of layers.
-        gradients: dict from a label to the (depths, seeds) gradient norms of the first layer.
+        gradients: dict from "neither", "residuals alone", "norms alone", "post-norm" and "pre-norm"
+            to the (depths, seeds) gradient norms of the first layer.
         likeness: dict from the same labels to the (depths, seeds) mean cosines between positions
             after the last layer.
 
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(2, 1, figsize=(5.2, 6.0), sharex=True)
-    colours = (GREY, PURPLE, ORANGE, GREEN, BLUE)
+    figure, axes = plt.subplots(2, 1, figsize=(5.2, 6.4), sharex=True)
     for ax, groups in zip(axes, (gradients, likeness), strict=True):
-        for (label, numbers), colour in zip(groups.items(), colours, strict=True):
-            ax.fill_between(
-                depths,
-                numbers.min(axis=1),
-                numbers.max(axis=1),
-                color=colour,
-                alpha=0.2,
-                linewidth=0,
-            )
-            ax.plot(depths, np.median(numbers, axis=1), color=colour, label=label)
+        for label, numbers in groups.items():
+            colour, dashes = PARTS[label]
+            low, middle, high = (f(numbers, axis=1) for f in (np.min, np.median, np.max))
+            ax.fill_between(depths, low, high, color=colour, alpha=0.2, linewidth=0)
+            ax.plot(depths, middle, dashes, color=colour)
     axes[0].set(title="gradient norm of the first layer (log scale)", yscale="log")
     axes[1].set(
         title="likeness of the positions after the last layer", ylim=(0, 1.04), xlabel="layers"
     )
     axes[1].set_xticks([1, 4, 8, 12, 16, 20, 24])
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    for ax, groups in zip(axes, (gradients, likeness), strict=True):
+        ax.set_xlim(depths[0], depths[-1])
+        name_ends(ax, {label: np.median(numbers[-1]) for label, numbers in groups.items()})
     return figure
+
+
+def name_ends(ax, ends, apart=0.08):
+    """Write names to the right of some lines, where they end.
+
+    Args:
+        ends: dict from a label in PARTS to the last y of its line.
+        apart: least distance between two names, as a share of the height of the axes.
+    """
+
+    def height(y):
+        return ax.transAxes.inverted().transform(ax.transData.transform((1, y)))[1]
+
+    labels = sorted(ends, key=ends.get)
+    heights = np.array([height(ends[label]) for label in labels])
+    for _ in range(100):  # neighbours that are too close push each other away
+        missing = np.maximum(apart - np.diff(heights), 0) / 2
+        heights -= np.append(missing, 0)
+        heights = np.minimum(heights + np.append(0, missing), 1.04)
+    for label, y in zip(labels, heights, strict=True):
+        place = {"transform": ax.transAxes, "va": "center", "fontsize": 9}
+        ax.text(1.02, y, label, color=PARTS[label][0], **place)
 
 
 def layer_by_layer(added, likeness):
@@ -142,6 +169,7 @@ def losses_of_deep_stacks(panels, levels, seen):
     Returns:
         the matplotlib figure.
     """
+    top = 2.25
     figure, axes = plt.subplots(
         len(panels), 1, figsize=(5.2, 0.9 + 1.75 * len(panels)), sharex=True, sharey=True
     )
@@ -150,12 +178,15 @@ def losses_of_deep_stacks(panels, levels, seen):
             for seed, row in enumerate(losses):
                 label = None if seed else initialisation
                 ax.plot(steps, row, color=STARTS[initialisation], linewidth=1.3, label=label)
+            if np.nanmedian(losses) > top:
+                note = f"{initialisation}: above {top}"
+                ax.text(0.07 * steps[-1], 1.95, note, color=STARTS[initialisation], fontsize=9)
         ax.axvspan(0, seen, color=GREY, alpha=0.25, linewidth=0)
         for label, level in levels.items():  # above the highest, where no line runs; else below
             ax.axhline(level, color="black", linewidth=1, linestyle="--", zorder=0)
             away, side = (0.03, "bottom") if level == max(levels.values()) else (-0.04, "top")
             ax.text(steps[-1], level + away, label, ha="right", va=side, fontsize=9)
-        ax.set(title=title, ylabel="loss", ylim=(0, 2.25), xlim=(0, steps[-1]))
+        ax.set(title=title, ylabel="loss", ylim=(0, top), xlim=(0, steps[-1]))
     ax.set_xlabel("step")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure

@@ -119,7 +119,6 @@ EXAMPLES = {  # the picture -> what it is given
     ),
     "what_is_added": ("cat", np.array([2, 8]), np.array([-1, 1]), np.array([1, 9])),
     "two_norm_orders": (),
-    "residual_stream": ((4, 512), 2),
     "transformer_diagram": (STAGES,),
     "generation_loop": (
         *(["the", "black", "cat", "sleeps"], ["<bos>", *WRITTEN[:-1]], WRITTEN),

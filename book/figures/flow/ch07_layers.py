@@ -1,6 +1,4 @@
-"""Chapter 7: what a residual connection adds, the stream that it makes, and where norms go."""
-
-import itertools
+"""Chapter 7: what a residual connection adds, and where norms go."""
 
 from book.figures.flow.hand import SMALL, Drawing, Picture, Place
 
@@ -112,79 +110,5 @@ def two_norm_orders():
         " line. Post-norm: on the line lie a plus, norm 1, a plus, norm 2. Pre-norm: on the line"
         " lie only the two pluses, because norm 1 is on the branch before attention, and norm 2"
         " on the branch before feed-forward.",
-        draw,
-    )
-
-
-def residual_stream(shape, layers):
-    """Draw pre-norm layers along one stream that they read from and add to.
-
-    Args:
-        shape: of x, which never changes.
-        layers: how many.
-
-    Returns:
-        the Picture.
-    """
-    said = f"({', '.join(map(str, shape))})"
-    parts = [ATTENTION, NETWORK] * layers
-
-    def draw(phone):
-        sheet, step = Drawing(), 92 if phone else 148
-        length = step * len(parts) + (20 if phone else 36)
-
-        def at(along, across):
-            return (across, along) if phone else (along, across)
-
-        sheet.words(at(-12, 0) if phone else (-14, 0), "x", italic=True, anchor="middle")
-        marks = []
-        for place, (name, role) in enumerate(parts):
-            along, off = 14 + step * place, 118 if phone else 96
-            norm = along + 4
-            middle = along + step * (0.42 if phone else 0.45)
-            plus = along + step * (0.8 if phone else 0.84)
-            marks += [plus]
-            if phone:
-                box = sheet.box(
-                    (196, middle), f"norm,\n{name}", role, width=106, height=44, size=SMALL + 1
-                )
-                sheet.arrow((0, norm), (196, norm), box.north, role=role)
-                sheet.arrow(box.south, (196, plus), (13, plus), role=role)
-            else:
-                box = sheet.box(
-                    (middle, off), f"norm,\n{name}", role, width=92, height=44, size=SMALL + 1
-                )
-                sheet.arrow((norm, 0), (norm, off), box.west, role=role)
-                sheet.arrow(box.east, (plus, off), (plus, 13), role=role)
-        stops = [0, *marks, length]
-        for start, end in itertools.pairwise(stops):
-            sheet.arrow(
-                at(start + (12 if start else 0), 0),
-                at(end - (12 if end != length else 0), 0),
-                role="blue",
-                width=5,
-                head=end == length,
-            )
-        for plus in marks:
-            sheet.circle(at(plus, 0), 12, "+", "blue")
-        sheet.words(at(length + 14, 0) if phone else (length - 10, -18), said, "blue", size=SMALL)
-        beside, anchor = ((10, 34), "start") if phone else ((60, -18), "middle")
-        sheet.words(beside, said, "blue", size=SMALL, anchor=anchor)
-        for layer in range(layers):
-            along = 14 + step * (2 * layer + 1)
-            where = (284, along) if phone else (along, 140)
-            sheet.words(
-                where,
-                f"layer\n{layer + 1}" if phone else f"layer {layer + 1}",
-                "muted",
-                size=SMALL,
-                bold=True,
-            )
-        return sheet
-
-    return Picture(
-        f"One thick line, x, of shape {said} from beginning to end. On it hang {len(parts)} parts,"
-        f" attention and feed-forward in turn, {layers} layers of both. Each part reads a"
-        " copy from the line, through its norm, and a plus sign adds what it finds to the line.",
         draw,
     )
