@@ -25,6 +25,17 @@
   const outcome = (model, { x, eps, gain, bias }, given) =>
     compute({ x, eps, weight: x.map(() => gain), bias: x.map(() => bias) }, given);
 
+  const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+  // A number with two decimals, or, where they would say 0.00 of one that isn't, as 1.4·10⁻⁵.
+  function sized(number) {
+    const size = Math.abs(number);
+    if (size >= 0.005 || size < 1e-15) return shown(number);
+    const power = Math.floor(Math.log10(size));
+    const raised = [...String(-power)].map((digit) => RAISED[digit]).join("");
+    return `${shown(number / 10 ** power, 1)}·10⁻${raised}`;
+  }
+
   const plainly = (number) =>
     number < 1e-3 ? shown(number, 5) : String(Number(number.toPrecision(2)));
 
@@ -52,12 +63,12 @@
         const { bar, label } = bars[i];
         change(bar, { y: y(Math.max(number, 0)), height: Math.abs(y(number) - y(0)) });
         change(label, { y: number >= 0 ? y(number) - 5 : y(number) + 17 });
-        label.textContent = shown(number);
+        label.textContent = sized(number);
       });
       change(line, { y1: y(mean), y2: y(mean) });
       const [top, bottom] = [Math.min(mean + spread, limit), Math.max(mean - spread, -limit)];
       change(band, { y: y(top), height: Math.max(y(bottom) - y(top), 0) });
-      const said = numbers.map((number) => shown(number)).join(", ");
+      const said = numbers.map((number) => sized(number)).join(", ");
       change(drawing, { "aria-label": `${caption}: ${said}.` });
     }
     return { framed: figure(caption, drawing), show };
@@ -92,13 +103,13 @@
       before.show(asked.x, found.mean, Math.sqrt(found.variance));
       after.show(found.result, middle, spread);
 
-      features.forEach((feature, i) => feature.show(now.x[i], shown(now.x[i])));
+      features.forEach((feature, i) => feature.show(now.x[i], sized(now.x[i])));
       eps.show(Math.log10(now.eps), plainly(now.eps), plainly(now.eps));
       gain.show(now.gain, shown(now.gain, 1));
       bias.show(now.bias, shown(now.bias, 1));
       const divided = answer ? "" : `, divided by ${shown(found.divisor, 3)}`;
-      say(`Mean ${shown(found.mean)}, variance ${shown(found.variance)}${divided}. ` +
-        `Afterwards: mean ${shown(middle)}, variance ${shown(spread ** 2)}.`);
+      say(`Mean ${sized(found.mean)}, variance ${sized(found.variance)}${divided}. ` +
+        `Afterwards: mean ${shown(middle)}, variance ${sized(spread ** 2)}.`);
     }
     return { update, children: [plots, controls, buttons, verdict] };
   }
