@@ -179,13 +179,13 @@ def losses_of_deep_stacks(panels, levels, seen):
                 label = None if seed else initialisation
                 ax.plot(steps, row, color=STARTS[initialisation], linewidth=1.3, label=label)
             if np.nanmedian(losses) > top:
-                note = f"{initialisation}: above {top}"
+                note = f"{initialisation}: nearly always above {top}"
                 ax.text(0.07 * steps[-1], 1.95, note, color=STARTS[initialisation], fontsize=9)
         ax.axvspan(0, seen, color=GREY, alpha=0.25, linewidth=0)
         for label, level in levels.items():  # above the highest, where no line runs; else below
             ax.axhline(level, color="black", linewidth=1, linestyle="--", zorder=0)
             away, side = (0.03, "bottom") if level == max(levels.values()) else (-0.04, "top")
-            ax.text(steps[-1], level + away, label, ha="right", va=side, fontsize=9)
+            ax.text(0.95 * steps[-1], level + away, label, ha="right", va=side, fontsize=9)
         ax.set(title=title, ylabel="loss", ylim=(0, top), xlim=(0, steps[-1]))
     ax.set_xlabel("step")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
