@@ -93,3 +93,11 @@ def test_at_twelve_layers_of_post_norm_the_initialisation_decides():
 def test_at_twelve_layers_pre_norm_learns_by_either_rule():
     losses = ends(12, "pre", ("Glorot", "PyTorch"), steps=1000)
     assert max(losses["Glorot"] + losses["PyTorch"]) < 0.1
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_without_a_norm_only_small_matrices_learn():
+    losses = ends(12, None, ("Glorot", "PyTorch"), steps=500)
+    assert max(losses["PyTorch"]) < 0.1, "PyTorch's default needs no norm"
+    assert min(losses["Glorot"]) > 10, "Glorot's rule needs one"
