@@ -23,6 +23,12 @@ from sphinx.util.docutils import SphinxDirective
 from autograder.course import repository
 
 GET_COURSE = "get-course"  # a label on the first page
+NO_ADDRESS = (
+    "You also need the course’s folder, “attention”, and this copy of the book does not say where it"
+    " can be downloaded. Get the course’s folder from your teacher, or from whoever sent you here."
+    " Until then you can read every notebook in this book; each is listed below its chapter. To run"
+    " one, you need the folder."
+)
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
@@ -77,21 +83,14 @@ class GetCourse(SphinxDirective):
     def run(self):
         """Return them as a block of code."""
         address, branch = self.config.course_repository
-        get = (
-            f"git clone --branch {branch} {address} attention"
-            if address
-            else "# once: get the course's folder from whoever gave you this book"
-        )
-        lines = [
-            get,
+        lines = [f"git clone --branch {branch} {address} attention"] if address else []
+        lines += [
             "cd attention",
             "make lab    # the first time it sets everything up: one to five minutes",
         ]
-        before = nodes.paragraph(
-            "",
-            "You need Python 3.11 or newer, git and make (on Windows, that is WSL). Type in a"
-            " terminal:",
-        )
+        needed = "You need Python 3.11 or newer, git and make (on Windows, that is WSL)."
+        told = [needed, *([] if address else [NO_ADDRESS]), "Type in a terminal:"]
+        before = nodes.paragraph("", " ".join(told))
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
 
 

@@ -117,7 +117,7 @@ def test_links_are_made_for_a_repository_on_github(address, name):
 @pytest.mark.parametrize(
     ("repository", "told"),
     [
-        (("", "main"), "get the course's folder"),
+        (("", "main"), "Get the course’s folder"),
         (
             ("https://github.com/someone/attention", "2027"),
             "git clone --branch 2027 https://github.com/someone/attention",
