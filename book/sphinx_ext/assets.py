@@ -4,8 +4,8 @@ chapter 13's models.
 Small packages are kept in git, in `book/_static/vendor`. What is too large for that comes into
 `_build/static`: as an extension of Sphinx (`_config.yml` names it) this fills that folder before
 each build and adds it to the static files. Without a network a package that is not there yet is
-left out, and without a trained translator its model; the page that wants them then says so. Chapter
-13's models are made from weights that are in git.
+left out, and without a trained translator its model; the page that wants them then says so, and the
+first page does not ask for a sentence. Chapter 13's models are made from weights that are in git.
 
 - `python -m book.sphinx_ext.assets` fills `_build/static`, as a build does;
 - `... newest` says which versions npm has, with what is to be pinned here;
@@ -30,6 +30,9 @@ STATIC = ROOT / "_build" / "static"
 KEPT_IN_GIT = ROOT / "book" / "_static"
 TRAINED = ROOT / "_build" / "translator"  # where `make demo` trains
 MODEL = "translator-model"
+RUNTIME = "vendor/onnxruntime"
+MODEL_SHEET = f"{MODEL}.css"
+NEEDS_MODEL = '.needs-translator, [data-explorer="translator"] .translator-form'
 EXPORT = ROOT / "solutions" / "translator" / "export_onnx.py"  # a change in it changes the files
 FAMILY = "family-models"  # chapter 13's, whose weights are in git
 FAMILY_EXPORT = ROOT / "solutions" / "family" / "export_onnx.py"
@@ -202,6 +205,15 @@ def subset_icons(static=STATIC):
     )
 
 
+def hide_what_needs_the_model(static=STATIC):
+    """Write the sheet that hides what asks for a sentence to translate, where there is no trained
+    translator, or nothing that runs it.
+    """
+    there = all((static / each).exists() for each in (MODEL, RUNTIME))
+    rule = f"{NEEDS_MODEL} {{ display: none; }}"
+    (static / MODEL_SHEET).write_text("/* Nothing is hidden. */\n" if there else f"{rule}\n")
+
+
 def export_model(trained, folder):
     """Write the trained translator's files for a browser into a folder, all of them or none."""
     from solutions.translator.export_onnx import export
@@ -241,6 +253,7 @@ def add_static_files(app, config):
         print(f"book: {sentence}")
     export_family()
     subset_icons()
+    hide_what_needs_the_model()
     config.html_static_path.append(str(STATIC))
     # sphinx_tippy gives its files new names in each build, and leaves the old ones
     shutil.rmtree(Path(app.outdir) / "_static" / "tippy", ignore_errors=True)

@@ -148,6 +148,15 @@ def test_the_translator_is_exported_again_where_its_weights_or_its_exporter_chan
         assert exported == [folder] * (changed is not None)
 
 
+def test_a_book_asks_for_a_sentence_where_it_has_the_model_and_what_runs_it(tmp_path):
+    hidden = []
+    for folder in ("", assets.MODEL, assets.RUNTIME):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        assets.hide_what_needs_the_model(tmp_path)
+        hidden.append("display: none" in (tmp_path / assets.MODEL_SHEET).read_text())
+    assert hidden == [True, True, False]
+
+
 def test_models_whose_weights_are_in_git_are_exported_once_and_again_when_they_change(
     tmp_path, monkeypatch
 ):

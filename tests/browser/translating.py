@@ -3,13 +3,20 @@
 import contextlib
 
 MODEL = "**/translator-model/*"  # what a page fetches of it
+SHEET = "**/translator-model.css*"  # hides the field for a sentence in a book without the model
 
 
 def serve_model(page, model_files):
     """Have a page get these files where it asks for the trained translator."""
+    ask_for_a_sentence(page)
     page.route(
         MODEL, lambda route: route.fulfill(path=model_files / route.request.url.rsplit("/", 1)[1])
     )
+
+
+def ask_for_a_sentence(page):
+    """Have the first page offer its field, as in a book with the model."""
+    page.route(SHEET, lambda route: route.fulfill(body="", content_type="text/css"))
 
 
 @contextlib.contextmanager
