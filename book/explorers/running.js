@@ -16,10 +16,12 @@ globalThis.running ??= (() => {
       stop("A page that was opened as a file cannot fetch the model: type “python -m http.server” " +
         "in the book’s folder, and open http://localhost:8000.");
     const place = new URL(folder, BASE);
-    const answer = await fetch(new URL(file, place));
+    const answer = await fetch(new URL(file, place)).catch(() =>
+      stop("The model could not be fetched: are you offline?"));
     if (!answer.ok) stop("This copy of the book was built without the model.");
     const about = await answer.json();
-    const ort = await import(new URL("vendor/onnxruntime/ort.wasm.min.mjs", BASE));
+    const ort = await import(new URL("vendor/onnxruntime/ort.wasm.min.mjs", BASE)).catch(() =>
+      stop("What runs the model could not be fetched: are you offline?"));
     ort.env.wasm.wasmPaths = new URL("vendor/onnxruntime/", BASE).href;
     ort.env.wasm.numThreads = 1;
     const graph = (name) => ort.InferenceSession.create(new URL(name, place).href);

@@ -3,12 +3,13 @@
 // that run it, once for a page.
 globalThis.translating ??= (() => {
   const { html, button, sum } = globalThis.explorerKit;
-  const { FETCHING, open, once } = globalThis.running;
+  const { open, once } = globalThis.running;
   const [BOS, EOS, UNK] = [1, 2, 3];
   const LONGEST = 12; // words of the longest sentence that it was trained on
   const SINGLE =
     "It was trained on whole sentences and has never seen a single word, so this is a guess.";
-  const AROUND = "It translates around what it does not know.";
+  const GUESSES = "It guesses there.";
+  const FETCHING = "Fetching the model: about 20 megabytes, once.";
   // As solutions/translator/data/tokenizer.py: what a word is, and where no space stands.
   const LETTER = "\\p{L}\\p{M}\\p{N}_";
   const WORD = new RegExp([
@@ -24,7 +25,16 @@ globalThis.translating ??= (() => {
   const isWord = (word) => word !== "<eos>";
 
   // A probability as people read it.
-  const percent = (share) => (share < 0.0005 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+  const percent = (share) => (share < 0.0005 ? "< 0.1 %" : share >= 0.9995 ? "> 99.9 %"
+    : `${(100 * share).toFixed(1)} %`);
+
+  // A word in quotes, and where it is there more than once, which of them.
+  const ORDINALS = ["first", "second", "third", "fourth", "fifth"];
+  function which(words, place) {
+    const before = words.slice(0, place).filter((word) => word === words[place]).length;
+    const alone = !before && !words.includes(words[place], place + 1);
+    return [alone ? "" : `the ${ORDINALS[before] ?? `${before + 1}th`} `, `“${words[place]}”`];
+  }
 
   // What people type, and how the model's corpus has it, as in solutions/translator/runs.py.
   const SPELLED_OUT = [
@@ -128,11 +138,11 @@ globalThis.translating ??= (() => {
       const advice = "So there is nothing that it could translate: try one of the examples.";
       return { text: `${missing} ${advice}`, hopeless: true };
     }
-    if (unknown.length) return { text: `${missing} ${AROUND}` };
-    if (words.length > LONGEST)
-      return { text: `That is longer than the ${LONGEST} words of the longest sentence that it ` +
-        "was trained on: it may lose its way." };
-    return { text: words.length === 1 ? SINGLE : "" };
+    const guesses = unknown.length ? `${missing} ${GUESSES}` : "";
+    const long = words.length > LONGEST ? "That is longer than the " +
+      `${LONGEST} words of the longest sentence that it was trained on: it may lose its way.` : "";
+    const single = words.length === 1 ? SINGLE : "";
+    return { text: [guesses, long, single].filter(Boolean).join(" ") };
   }
 
   // What asks for a sentence: a field, examples, and a status that says what is going on.
@@ -172,7 +182,7 @@ globalThis.translating ??= (() => {
         if (known) {
           const { unknown } = known;
           status.textContent = unknown.length
-            ? `Not in its vocabulary: ${unknown.join(", ")}. ${AROUND}` : "";
+            ? `Not in its vocabulary: ${unknown.join(", ")}. ${GUESSES}` : "";
           await replay(known, check);
           return;
         }
@@ -186,7 +196,8 @@ globalThis.translating ??= (() => {
         if (!hopeless) await write(loaded, words, check);
       } catch (error) {
         if (error.message !== "superseded")
-          status.textContent = `${error.message} Shown is still “${still()}”.`;
+          status.textContent = `${error.message} Shown is still “${still()}”.` +
+            (recorded.length ? " The examples need no model." : "");
       } finally {
         if (mine === turn) el.dataset.finished = String(mine);
       }
@@ -201,5 +212,5 @@ globalThis.translating ??= (() => {
     new Promise((resume) => setTimeout(resume, PAUSE));
 
   return { load, writing, translate, gatesOf, idsOf, wordsOf, asKnown, joined, isWord, percent,
-    asking, pause };
+    which, asking, pause };
 })();

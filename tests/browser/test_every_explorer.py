@@ -64,6 +64,8 @@ def explorer(page, built_book, name):
 
 def move(explorer, boxes=True):
     """Do to an explorer what leads farthest: each slider to its end, the last sentence, all boxes."""
+    for fold in explorer.locator("details:not([open]) > summary").all():
+        fold.click()
     for picker in explorer.locator("select").all():
         picker.select_option(index=picker.locator("option").count() - 1)
     for slider in explorer.locator("input[type=range]").all():

@@ -2,8 +2,10 @@
 // likeliest words of each place. Some sentences come with the page; the model is fetched when the
 // reader types another.
 (() => {
+  const NOTED = 0.05; // a smaller weight is not said aloud
+  const LIKELY = 0.0005; // nor is a smaller probability shown
   const { html, sum, largestAt, italian, said, mount } = globalThis.explorerKit;
-  const { writing, idsOf, joined, isWord, percent, asking, pause } = globalThis.translating;
+  const { writing, idsOf, joined, isWord, percent, which, asking, pause } = globalThis.translating;
 
   // What the chosen head, or the mean of all heads of the last layer, gives to each word of the
   // source.
@@ -33,18 +35,27 @@
   // The last word of a translation that says something by itself: the first to show.
   const contentWord = (written) =>
     Math.max(0, written.findLastIndex((word) => isWord(word) && /\p{L}/u.test(word)));
+  const opening = ({ opens, written }) => opens ?? contentWord(written);
+
+  // Where a row of weights is largest, in words: "the second “cat” 0.92, the first “cat” 0.08".
+  function largest(weights, words) {
+    const places = [...weights.keys()].filter((i) => weights[i] >= NOTED);
+    return places.sort((one, other) => weights[other] - weights[one]).slice(0, 3)
+      .map((i) => `${which(words, i).join("")} ${weights[i].toFixed(2)}`).join(", ");
+  }
 
   // Lets the page know what the translator does: its map of the Transformer listens.
   const tell = (phase, word) =>
     document.dispatchEvent(new CustomEvent("translator", { detail: { phase, word } }));
 
-  function build({ model, el }) {
+  function build({ model, el, say }) {
     // [{source: [words], unknown: [words], written: [words],
-    //   weights: [steps][layers][heads][words], likely: [steps][[word, probability]]}]
+    //   weights: [steps][layers][heads][words], likely: [steps][[word, probability]],
+    //   inside: what book/experiments/followed_sentences.py says, opens: the first word to show}]
     const recorded = model.get("translations");
     const [first, ...examples] = recorded;
     let shown = first;
-    let chosen = contentWord(first.written);
+    let chosen = opening(first);
     let picked = false; // whether the reader chose a word of this translation
 
     const { form, offered, status, stop } = asking({ el, value: first.source.join(" "),
@@ -73,13 +84,15 @@
 
     function drawSource() {
       const word = shown.written[chosen];
-      const when = isWord(word) ? said`when it wrote ${italian(`“${word}”`)}`
+      const [nth, quoted] = word ? which(shown.written, chosen) : [];
+      const when = word && isWord(word) ? said`when it wrote ${nth}${italian(quoted)}`
         : "when it ended the sentence";
       const sentence = said`How much it looked at each English word ${when}: its attention weights,
         which sum to 1.`;
-      caption.replaceChildren(...(shown.written.length ? sentence : []));
-      const weights = shown.weights.length ? looks(shown.weights[chosen], head.value)
+      caption.replaceChildren(...(word ? sentence : []));
+      const weights = word ? looks(shown.weights[chosen], head.value)
         : shown.source.map(() => 0);
+      say([], word ? said`It looked at ${largest(weights, shown.source)} ${when}.` : "");
       source.replaceChildren(...shown.source.map((word, i) => {
         const number = html("small", {}, weights[i].toFixed(2));
         const chip = html("span", { class: "translator-word explorer-heat" },
@@ -90,7 +103,7 @@
     }
 
     function drawLikely() {
-      const words = shown.likely[chosen] ?? [];
+      const words = (shown.likely[chosen] ?? []).filter(([, share]) => share >= LIKELY);
       other.textContent = words.length ? "What was likely at this place:" : "";
       likely.replaceChildren(...words.map(([word, share]) => {
         const name = isWord(word) ? html("span", {}, word) : html("span", { lang: "en" }, "end");
@@ -104,9 +117,9 @@
       const { layer, head: number, words } = busiest(shown.weights);
       const name = `layer ${layer + 1}, head ${number + 1}`;
       const some = `${words} of the ${shown.source.length} English words`;
-      hint.textContent = words > 1
-        ? `Each layer has several attentions side by side, called heads. Choose ${name}: word ` +
-          `by word it moves on, and looks hardest at ${some} in turn.` : "";
+      hint.textContent = "Each layer has several attentions side by side, called heads, and each " +
+        "looks in its own way." + (words > 2 ? ` Choose ${name} and go through the translation: ` +
+          `in the course of it, this head looks hardest at ${some}.` : "");
     }
 
     function press() {
@@ -124,9 +137,9 @@
 
     // For whoever follows the chosen word through the machine: the map of the Transformer.
     function remember() {
-      const { source, written, weights, likely } = shown;
-      if (written.length) globalThis.translating.latest = { source, written, place: chosen,
-        weights: looks(weights[chosen], ""), likely: likely[chosen] };
+      const { source, ids, inside, written, weights, likely } = shown;
+      if (written.length) globalThis.translating.latest = { source, ids, inside, written,
+        place: chosen, weights: looks(weights[chosen], ""), likely: likely[chosen] };
     }
 
     function drawWritten() {
@@ -136,6 +149,7 @@
         const onclick = () => {
           picked = true;
           choose(known + place);
+          tell("rest"); // whoever follows a word begins again, with this one
         };
         const language = isWord(word) ? { lang: "it" } : {};
         return html("button", { type: "button", class: "explorer-button", ...language, onclick },
@@ -155,8 +169,8 @@
 
     // Shows a translation while it comes about. A step has the word and its weights, and what was
     // likely.
-    async function follow(words, steps, check) {
-      shown = { source: words, unknown: [], written: [], weights: [], likely: [] };
+    async function follow(sentence, steps, check) {
+      shown = { ...sentence, written: [], weights: [], likely: [] };
       written.replaceChildren();
       drawHint();
       picked = false;
@@ -177,13 +191,13 @@
         check(); // whoever asked since then tells what happens now
         tell("rest");
       }
-      if (!picked) choose(contentWord(shown.written));
+      if (!picked) choose(opening(shown));
       drawHint();
     }
 
-    async function* computed(loaded, words) {
+    async function* computed(loaded, ids) {
       const word = (id) => loaded.words.target[id];
-      for await (const step of writing(loaded, idsOf(words, loaded)))
+      for await (const step of writing(loaded, ids))
         yield { ...step, word: word(step.id),
           likely: step.likely.map(([id, share]) => [word(id), share]) };
     }
@@ -194,11 +208,12 @@
     }
 
     function write(loaded, words, check) {
-      return follow(words, computed(loaded, words), check);
+      const ids = idsOf(words, loaded);
+      return follow({ source: words, ids }, computed(loaded, ids), check);
     }
 
     function replay(translation, check) {
-      return follow(translation.source, kept(translation), check);
+      return follow(translation, kept(translation), check);
     }
 
     drawHeads(first.weights[0]);
@@ -206,8 +221,10 @@
     choose(chosen);
     drawHint();
     const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
-    const children = [form, status, sentence, task, written, caption, source, picker, other, likely,
-      hint, offered];
+    const heads = html("details", { class: "translator-heads" },
+      html("summary", {}, "One head at a time"), picker, hint);
+    const children = [form, status, sentence, task, written, caption, source, other, likely, heads,
+      offered];
     return { update() {}, children, stop };
   }
 
