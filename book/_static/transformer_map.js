@@ -8,6 +8,7 @@
   const boxes = [...map.querySelectorAll("a.box")];
   if (matchMedia("(hover: none)").matches)
     line.textContent = "Tap a box to see what it does, and once more to open its chapter.";
+  const STRONG = 2; // a number of this size has its colour in full
   const hint = line.textContent;
   let working = [hint]; // what the line says while no box is pointed at
   let tapped; // the box that a finger has asked about
@@ -24,6 +25,7 @@
     const tell = () => { line.textContent = box.getAttribute("aria-label"); };
     const rest = () => { line.replaceChildren(...working); };
     for (const event of ["pointerenter", "focus"]) box.addEventListener(event, tell);
+    box.addEventListener("focus", () => { if (box.matches(":focus-visible")) reveal(box); });
     for (const event of ["pointerleave", "blur"]) box.addEventListener(event, rest);
     box.addEventListener("click", (event) => { // a finger cannot point without choosing
       if (event.pointerType === "touch" && tapped !== box) event.preventDefault();
@@ -32,33 +34,83 @@
     });
   }
 
+  // A vector as a strip of its first numbers: blue above 0, orange below, the stronger the larger.
+  function strip(vector) {
+    const { html } = globalThis.explorerKit;
+    return html("span", { class: "strip" }, ...vector.map((number) => {
+      const cell = html("span", { class: number < 0 ? "below" : "above" });
+      cell.style.setProperty("--size", Math.min(1, Math.abs(number) / STRONG).toFixed(2));
+      return cell;
+    }));
+  }
+
+  // One chip for each word: what passes through a part, as `strips` of vectors, as `notes`, or as
+  // `shares`, which give a chip a bar, too.
+  function chips(words, { lang = "en", strips, notes, shares }) {
+    const { html } = globalThis.explorerKit;
+    return words.map((word, i) => {
+      const parts = [html("span", word.startsWith("<") ? {} : { lang }, word)];
+      const note = notes?.[i] ?? shares?.[i].toFixed(2);
+      if (note !== undefined) parts.push(html("small", {}, String(note)));
+      if (strips) parts.push(strip(strips[i]));
+      const chip = html("span", { class: `chip${shares ? " share" : ""}` }, ...parts);
+      if (shares) chip.style.setProperty("--share", shares[i].toFixed(3));
+      return chip;
+    });
+  }
+
+  // A vector in words: its first three numbers.
+  const told = (vector) =>
+    `${vector.slice(0, 3).map((number) => globalThis.explorerKit.shown(number)).join(", ")}, …`;
+
   // What happens in each step on the way to the word that is chosen in the translator: lists of
-  // texts and of elements.
-  function journey({ source, written, place, weights, likely }) {
+  // texts and of elements. `inside` is there for the sentences that came with the page.
+  function journey({ source, inside, written, place, weights, likely }) {
     const { said, italian, largestAt } = globalThis.explorerKit;
-    const { joined, isWord, percent } = globalThis.translating;
-    const word = isWord(written[place]) ? italian(`“${written[place]}”`) : "“end”";
-    const twin = source.find((each, i) => source.indexOf(each) < i);
+    const { joined, isWord, percent, which } = globalThis.translating;
+    const [nth, quoted] = which(written, place);
+    const word = isWord(written[place])
+      ? [nth.replace("the", "The"), italian(quoted)] : "“end”"; // which begins a sentence
     const before = italian(`“${joined(written.slice(0, place))}”`);
     const looked = largestAt(weights);
+    const english = (i) => which(source, i).join("");
+    const twin = source.findIndex((each, i) => source.indexOf(each) < i);
+    const one = source.indexOf(source[twin]);
+    const shown = twin < 0 ? 0 : twin;
+    const read = (kind) => inside && told(inside.source[kind][shown]);
+    const sure = (share) => share.toFixed(2);
+    const seen = inside?.looks[looked];
+    const target = seen && largestAt(seen);
+    const back = inside?.back[place];
     const steps = [
-      [`Each word of “${joined(source)}” becomes an id, and the id selects a row of numbers from `,
-        twin ? `a table. Every “${twin}” gets the same row.` : "a table."],
+      [`Each word of “${joined(source)}” becomes an id, and the id selects a row `,
+        inside ? `of ${inside.width} numbers; a strip shows eight of them, blue above 0 and ` +
+          "orange below. " : "of numbers from a table. ",
+        twin < 0 ? "" : `Every “${source[twin]}” gets the same row${inside ? ": " : "."}`,
+        inside ? `${twin < 0 ? `For “${source[0]}” they begin ` : ""}${read("rows")}` : ""],
       ["A pattern that depends on the position alone is added to each row, ",
-        twin ? `so from here on one “${twin}” differs from the other.`
-          : "so that the model knows where each word is."],
-      ["Each word looks at the whole sentence, with several heads side by side, and takes in a mix ",
-        "of what it finds."],
-      ["A small network works on each word by itself. This repeats, layer after layer, and what ",
-        "comes out is the memory: one vector for each English word."],
+        twin < 0 ? "so that the model knows where each word is."
+          : `so from here on one “${source[twin]}” differs from the other`,
+        twin < 0 ? "" : !inside ? "."
+          : `: ${told(inside.source.places[one])} and ${read("places")}`],
+      ["Each word looks at the whole sentence, with several heads, and takes in a mix of what it ",
+        "finds.", !inside ? "" : ` Averaged over the first layer’s heads, ${english(looked)} ` +
+          `looks hardest at ${target === looked ? "itself" : english(target)}, with ${
+            sure(seen[target])}.`],
+      ["The mix is added to the word’s vector, then what a small network makes of that; norms keep ",
+        "the numbers in bounds. So it goes on, layer by layer. What comes out is the memory: one ",
+        "vector for each English word."],
       place ? said`The decoder reads what it has written so far: ${before}. These words become
         vectors, too.` : ["Nothing is written yet, so the decoder begins with a mark for the start."],
       ["Positions are added here in the same way as to the English words."],
       ["Each place looks at itself and at those before it, never ahead, because the next word is ",
-        "what has to be found."],
+        "what has to be found.", back ? " Below: the last place, averaged over the first layer’s " +
+          "heads." : ""],
       ["The last place asks the memory what comes next. In the last layer it looks hardest at ",
-        `“${source[looked]}”, with ${weights[looked].toFixed(2)} of its attention.`],
-      ["The same kind of network as in the encoder works on each place by itself."],
+        `${english(looked)}, with ${sure(weights[looked])} of its attention.`],
+      ["As in the encoder, results are added, and a small network works on each place by itself. ",
+        `After the last layer, the next word is chosen from the vector of the last place${
+          inside ? ": " : "."}`, inside ? told(inside.end[place]) : ""],
       said`A matrix gives each Italian word a score, and the softmax makes probabilities of the
         scores. ${word} gets ${percent(likely[0][1])} and is chosen.`,
     ];
@@ -66,6 +118,29 @@
       ? said`${word} goes back into the decoder, which begins again for the next word.`
       : ["So the translation is complete. Choose another word of it, and follow that one."];
     return { steps, end };
+  }
+
+  // What passes in each of these steps, as chips.
+  function passage({ source, ids, inside, written, place, weights, likely }) {
+    const { largestAt } = globalThis.explorerKit;
+    const { isWord, percent } = globalThis.translating;
+    const soFar = ["<bos>", ...written.slice(0, place)];
+    const seen = inside?.looks[largestAt(weights)];
+    const back = inside?.back[place];
+    const vectors = (words, strips, lang) => (inside ? chips(words, { strips, lang }) : []);
+    return [
+      chips(source, { notes: inside?.source.ids ?? ids, strips: inside?.source.rows }),
+      vectors(source, inside?.source.places),
+      seen ? chips(source, { shares: seen }) : [],
+      vectors(source, inside?.memory),
+      vectors(soFar, inside?.written.rows, "it"),
+      vectors(soFar, inside?.written.places, "it"),
+      back ? chips(soFar, { shares: back, lang: "it" }) : [],
+      chips(source, { shares: weights }),
+      vectors(soFar.slice(-1), [inside?.end[place]], "it"),
+      likely.map(([each, share]) => chips([isWord(each) ? each : "<end>"],
+        { lang: "it", notes: [percent(share)], shares: [share] })[0]),
+    ];
   }
 
   // Some words as far as there is room for their letters.
@@ -76,13 +151,14 @@
     return joined(words.slice(0, count)) + (count < words.length ? " …" : "");
   }
 
-  // Beside the drawing's first and last boxes: what goes in, and what has come out.
-  function write({ source, written, place }) {
-    const out = written.slice(0, place + 1).filter(globalThis.translating.isWord);
+  // Beside the drawing's first and last boxes: what goes in, and what has come out. The word that
+  // is followed is there when it has been found.
+  function write({ source, written, place }, isFound) {
+    const out = written.slice(0, place + isFound).filter(globalThis.translating.isWord);
     for (const [svg, room] of [["wide", 26], ["phone", 14]]) {
       const [read, wrote] = map.querySelectorAll(`svg.${svg} .words`);
       read.textContent = fitting(source, room);
-      wrote.textContent = fitting(out, room);
+      wrote.textContent = fitting(out, room) + (isFound ? "" : " …");
     }
   }
 
@@ -95,6 +171,8 @@
   }
 
   const bar = map.querySelector(".following");
+  const passing = document.createElement("div"); // what passes through the part at work
+  Object.assign(passing, { className: "passing", ariaHidden: "true" });
   const steps = [];
   for (const box of boxes.filter(({ dataset }) => dataset.step))
     (steps[box.dataset.step] ??= []).push(box); // on a wide screen, and on a phone
@@ -106,24 +184,28 @@
     const now = steps[next] ?? [];
     light((box) => now.includes(box));
     const followed = globalThis.translating?.latest;
-    const told = followed && journey(followed);
-    if (followed) write(followed);
+    const trip = followed && journey(followed);
+    if (followed) write(followed, next + 1 >= steps.length);
+    bar.classList.toggle("on", now.length > 0);
+    passing.replaceChildren(...(followed && passage(followed)[next] || []));
     if (now.length) {
       const [name, does] = now[0].getAttribute("aria-label").split(/, chapter \d+\. /);
-      say(`${next + 1} of ${steps.length}: ${name}. `, ...(told?.steps[next] ?? [does]));
-    } else say(...(told?.end ?? ["The word goes back into the decoder."]));
+      say(`${next + 1} of ${steps.length}: ${name}. `, ...(trip?.steps[next] ?? [does]));
+    } else say(...(trip?.end ?? ["The word goes back into the decoder."]));
     next = now.length ? next + 1 : 0;
     map.querySelector("[role=status]").replaceChildren(...line.cloneNode(true).childNodes);
     button.textContent = now.length ? "Next step" : begin;
     const shown = now.find((box) => box.getClientRects().length);
     if (shown) reveal(shown);
   });
-  bar.prepend(button);
+  bar.append(passing, button);
 
   // phase: "read", "write" or "rest"; word: the one that was just written.
   document.addEventListener("translator", ({ detail: { phase, word } }) => {
     next = 0;
     button.textContent = begin;
+    bar.classList.remove("on");
+    passing.replaceChildren();
     light((box) => box.dataset.phase.split(" ").includes(phase));
     const wrote = word ? `The decoder writes “${word}”.` : "The decoder ends the sentence.";
     const said = { read: "The encoder reads the English sentence.", write: wrote };

@@ -46,23 +46,27 @@ def translated(run, model, sentence):
     """
     [source], unknown = run.source.encode([sentence]), run.source.unknown_words(sentence)
     unseen = iter(unknown)
+    words = [next(unseen) if word == UNKNOWN else word for word in run.source.tokens(sentence)]
+    return {"source": words, "unknown": unknown, **written(model, source, run.target.token)}
+
+
+def written(model, source, token):
+    """Return what `measure` says of a translation.
+
+    Args:
+        source: list of int, the ids of a sentence.
+        token: function from an id to its word.
+    """
     [target] = translate_ids(model, [source])
     with torch.no_grad():
         logits = model(padded([source]), padded([[BOS, *target]]))[0]
     shares, ids = logits.softmax(dim=-1).topk(LIKELY)
     likely = [
-        [
-            [run.target.token(int(number)), round(float(share), 4)]
-            for number, share in zip(*place, strict=True)
-        ]
+        [[token(int(number)), round(float(share), 4)] for number, share in zip(*place, strict=True)]
         for place in zip(ids, shares, strict=True)
     ]
     weights = cross_attention(model, source, target).transpose(2, 0, 1, 3)
     return {
-        "source": [
-            next(unseen) if word == UNKNOWN else word for word in run.source.tokens(sentence)
-        ],
-        "unknown": unknown,
         "written": [place[0][0] for place in likely],
         "weights": [
             [[[round(float(x), 3) for x in row] for row in heads] for heads in layers]

@@ -35,9 +35,10 @@ class TransformerMap(SphinxDirective):
         static = "../" * page.count("/") + "_static/transformer_map.js"
         made = (
             f'<nav class="transformer-map" id="{LARGE_MAP}" aria-label="Map of the Transformer">'
-            f"{large('wide', address)}{large('phone', address)}"
             '<div class="following"><p class="does" aria-hidden="true">Point at a box to see what'
-            ' it does; choose it to open its chapter.</p></div><p class="visually-hidden"'
+            " it does; choose it to open its chapter.</p></div>"
+            f"{large('wide', address)}{large('phone', address)}"
+            '<p class="visually-hidden"'
             f' role="status"></p></nav><script defer src="{static}"></script>'
         )
         return [nodes.raw("", made, format="html")]

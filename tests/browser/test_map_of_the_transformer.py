@@ -1,5 +1,7 @@
 """The map of the first page: by keyboard, for axe, with the translator; and the small one."""
 
+import json
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -87,8 +89,8 @@ def test_the_sentence_that_is_followed_is_the_translators(first_page):
     for _ in range(5):
         button.click()
     assert "Nothing is written yet" in line.inner_text()
-    first_page.locator(".translator-written button").last.click()
-    for _ in range(6):
+    first_page.locator(".translator-written button").last.click()  # which begins again
+    for _ in range(len(STEPS) + 1):
         button.click()
     assert line.inner_text().startswith("So the translation is complete")
     assert first_page.errors_seen == []
@@ -102,9 +104,61 @@ def test_on_a_phone_each_step_shows_its_box_and_the_next_button(first_page):
         first_page.keyboard.press("Enter")
         lit = first_page.locator(f"{MAP} a.at-work:visible").bounding_box()
         below, line = button.bounding_box(), first_page.locator(f"{MAP} .does").bounding_box()
-        assert lit["y"] >= 60 and lit["y"] + lit["height"] <= below["y"]
-        assert below["y"] + below["height"] <= line["y"]
-        assert line["y"] + line["height"] <= 700
+        assert lit["y"] >= 60 and lit["y"] + lit["height"] <= line["y"]
+        assert line["y"] + line["height"] <= below["y"]
+        assert below["y"] + below["height"] <= 700
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_box_that_has_the_focus_is_covered_by_what_is_said_of_it(first_page, width):
+    first_page.set_viewport_size({"width": width, "height": 844})
+    first_page.locator(f"{MAP} .follow").focus()
+    for _ in range(3):  # its words and numbers are there, so it is as high as it gets
+        first_page.keyboard.press("Enter")
+    for _ in BOXES:
+        first_page.keyboard.press("Tab")
+        box = first_page.evaluate(
+            "(({ top, bottom }) => [top, bottom])(document.activeElement.getBoundingClientRect())"
+        )
+        assert box[0] >= 48 and box[1] <= first_page.locator(f"{MAP} .does").bounding_box()["y"]
+
+
+def test_what_passes_is_what_was_measured(first_page):
+    inside = json.loads(
+        first_page.locator("[data-explorer=translator]").get_attribute("data-state")
+    )
+    inside = inside["translations"][0]["inside"]
+    first_page.locator(".translator-written button", has_text="gatto").nth(1).click()
+    button, chips = first_page.locator(f"{MAP} .follow"), first_page.locator(f"{MAP} .chip")
+    line = first_page.locator(f"{MAP} .does")
+    button.click()
+    assert chips.locator("small").all_inner_texts() == [
+        str(each) for each in inside["source"]["ids"]
+    ]
+    strips = [chip.locator(".strip").inner_html() for chip in chips.all()]
+    assert strips[1] == strips[5] and len(set(strips)) == 5  # the two cats, before positions
+    assert ", ".join(f"{x:.2f}" for x in inside["source"]["rows"][1][:1]) in line.inner_text()
+    wrote = first_page.locator(f"{MAP} svg.wide .words").last
+    assert wrote.text_content() == "il tuo gatto è un …"
+    button.click()
+    strips = [chip.locator(".strip").inner_html() for chip in chips.all()]
+    assert len(set(strips)) == 6
+    shares = {2: inside["looks"][5], 6: inside["back"][5]}
+    for step in range(2, 8):
+        button.click()
+        if step in shares:
+            assert chips.locator("small").all_inner_texts() == [f"{x:.2f}" for x in shares[step]]
+    assert "the second “cat”, with 0.9" in line.inner_text()
+    weights = first_page.locator(".translator-word small").all_inner_texts()
+    assert chips.locator("small").all_inner_texts() == weights
+    button.click()
+    assert chips.count() == 1
+    button.click()
+    assert chips.count() == 5 and "The second “gatto” gets" in line.inner_text()
+    assert wrote.text_content() == "il tuo gatto è un gatto"
+    first_page.locator(".translator-written button").first.click()  # another word: from the start
+    assert button.inner_text() == "Follow a sentence" and chips.count() == 0
+    assert first_page.errors_seen == []
 
 
 def test_a_finger_asks_first_and_opens_with_the_second_tap(chromium, built_book):
