@@ -24,10 +24,10 @@ from autograder.course import repository
 
 GET_COURSE = "get-course"  # a label on the first page
 NO_ADDRESS = (
-    "You also need the course’s folder, “attention”, and this copy of the book does not say where it"
-    " can be downloaded. Get the course’s folder from your teacher, or from whoever sent you here."
-    " Until then you can read every notebook in this book; each is listed below its chapter. To run"
-    " one, you need the folder."
+    "You also need the course’s folder, “attention”, and this copy of the book does not say where"
+    " to download it. Get the course’s folder from your teacher, or from whoever sent you here."
+    " Until then you can read the notebooks in this book, but not run them. In the"
+    " folder, type in a terminal:"
 )
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
@@ -83,13 +83,11 @@ class GetCourse(SphinxDirective):
     def run(self):
         """Return them as a block of code."""
         address, branch = self.config.course_repository
-        lines = [f"git clone --branch {branch} {address} attention"] if address else []
-        lines += [
-            "cd attention",
-            "make lab    # the first time it sets everything up: one to five minutes",
-        ]
+        get = [f"git clone --branch {branch} {address} attention", "cd attention"]
+        lab = "make lab    # the first time it sets everything up: one to five minutes"
+        lines = [*get, lab] if address else [lab]
         needed = "You need Python 3.11 or newer, git and make (on Windows, that is WSL)."
-        told = [needed, *([] if address else [NO_ADDRESS]), "Type in a terminal:"]
+        told = [needed, "Type in a terminal:"] if address else [needed, NO_ADDRESS]
         before = nodes.paragraph("", " ".join(told))
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
 
