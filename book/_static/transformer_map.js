@@ -74,7 +74,8 @@
     const before = italian(`“${joined(written.slice(0, place))}”`);
     const looked = largestAt(weights);
     const english = (i) => which(source, i).join("");
-    const twin = source.findIndex((each, i) => source.indexOf(each) < i);
+    const twins = [...source.keys()].filter((i) => source.indexOf(source[i]) < i);
+    const twin = twins.find((i) => source[i] === source[looked]) ?? twins[0] ?? -1;
     const one = source.indexOf(source[twin]);
     const shown = twin < 0 ? 0 : twin;
     const read = (kind) => inside && told(inside.source[kind][shown]);
@@ -143,12 +144,15 @@
     ];
   }
 
-  // Some words as far as there is room for their letters.
-  function fitting(words, room) {
+  // Some words as far as there is room for their letters, the first of them or the last.
+  function fitting(words, room, fromTheEnd = false) {
     const { joined } = globalThis.translating;
+    const some = (count) => (fromTheEnd ? words.slice(words.length - count) : words.slice(0, count));
     let count = words.length;
-    while (count > 1 && joined(words.slice(0, count)).length > room) count -= 1;
-    return joined(words.slice(0, count)) + (count < words.length ? " …" : "");
+    while (count > 1 && joined(some(count)).length > room) count -= 1;
+    const text = joined(some(count));
+    if (count === words.length) return text;
+    return fromTheEnd ? `… ${text}` : `${text} …`;
   }
 
   // Beside the drawing's first and last boxes: what goes in, and what has come out. The word that
@@ -158,7 +162,7 @@
     for (const [svg, room] of [["wide", 26], ["phone", 14]]) {
       const [read, wrote] = map.querySelectorAll(`svg.${svg} .words`);
       read.textContent = fitting(source, room);
-      wrote.textContent = fitting(out, room) + (isFound ? "" : " …");
+      wrote.textContent = fitting(out, room, true) + (isFound ? "" : " …");
     }
   }
 
