@@ -62,7 +62,6 @@ from book.figures.ch09_training import (
     overfitting,
     paired_differences,
     schedules_by_rate,
-    two_batches,
 )
 from book.figures.ch10_gpu import (
     gradient_sizes,

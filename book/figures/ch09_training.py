@@ -1,7 +1,5 @@
 """The figures of chapter 9: a run, its recipe, and a search."""
 
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -49,28 +47,6 @@ def loss_of_confidence(probabilities, curves, lowest):
     return figure
 
 
-def two_batches(lengths, titles):
-    """Show batches as tables, one row a sentence: words dark, padding light.
-
-    Args:
-        lengths: for each batch the words of its sentences.
-        titles: one for each batch.
-
-    Returns:
-        the matplotlib figure.
-    """
-    widest, most = max(map(max, lengths)), max(map(len, lengths))
-    figure, axes = plt.subplots(1, len(lengths), figsize=(5.6, 2.9))
-    for ax, rows, title in zip(axes, lengths, titles, strict=True):
-        for row, length in enumerate(rows):
-            ax.barh(row, max(rows), height=0.75, color="#D9E3EA")
-            ax.barh(row, length, height=0.75, color=BLUE)
-        ax.set(title=title, xlabel="position", xlim=(0, widest), ylim=(most - 0.4, -0.6), yticks=[])
-        ax.spines.left.set_visible(False)
-    axes[0].set_ylabel("sentence of the batch")
-    return figure
-
-
 def learning_curve(training, validation, norms, landmarks):
     """Draw the losses of a run and, below them, the length of its gradients, on logarithmic axes.
 
@@ -89,12 +65,12 @@ def learning_curve(training, validation, norms, landmarks):
     floor = min(landmarks.values())
     for text, level in landmarks.items():
         ax.axhline(level, color=GREY, linewidth=1, linestyle=":")
-        beside, side = (1.06, "bottom") if level == floor else (0.95, "top")
-        place = 0.99 * last, beside * level
-        ax.text(*place, text, color=GREY, ha="right", va=side, fontsize=9)
+        said = f"{text}: {level:.{2 if level < 0.1 else 1}f}"
+        ax.text(0.99 * last, 1.03 * level, said, color=GREY, ha="right", va="bottom", fontsize=9)
     ax.plot(*zip(*training, strict=True), color=BLUE, label="training (one batch)")
     ax.plot(*zip(*validation, strict=True), "o-", color=ORANGE, markersize=4, label="validation")
-    ax.set(ylabel="plain loss of a word", yscale="log", xlim=(0, last), ylim=(0.8 * floor, None))
+    ax.set(ylabel="plain loss of a word", yscale="log", xlim=(0, last))
+    ax.set_ylim(0.8 * floor, 1.5 * max(landmarks.values()))
     levels = [level for level in (0.1, 0.2, 0.5, 1, 2, 5) if level > 0.8 * floor]
     ax.set_yticks(levels, [f"{level:g}" for level in levels])
     ax.legend(loc="lower left", bbox_to_anchor=(0, 0.1))
@@ -111,23 +87,30 @@ def learning_curve(training, validation, norms, landmarks):
     return figure
 
 
-def overfitting(curves, stops):
-    """Draw the loss on the training text and on the validation sentences, one colour a setting.
+def overfitting(runs, curves, stops):
+    """Draw the loss on the training text and on the validation sentences, one colour a setting: thin
+    for each seed, strong for the mean.
 
     Args:
-        curves: dict from a label to (looks, 3): step, training loss, validation loss.
-        stops: dict from the same labels to the (step, loss) where validation is lowest.
+        runs: dict from a label to the curves of the seeds, each a list of (step, training loss,
+            validation loss).
+        curves: dict from the same labels to (looks, 3): the means of the seeds.
+        stops: dict from the same labels to the (step, loss) where the mean validation is lowest.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(5.4, 3.1))
     for (label, curve), colour in zip(curves.items(), (ORANGE, BLUE), strict=True):
+        for seed in runs[label]:
+            steps, training, validation = np.asarray(seed).T
+            ax.plot(steps, training, "--", color=colour, alpha=0.3, linewidth=0.8)
+            ax.plot(steps, validation, color=colour, alpha=0.3, linewidth=0.8)
         steps, training, validation = np.asarray(curve).T
         ax.plot(steps, training, "--", color=colour, label=f"{label}: the 1,000 pairs")
         ax.plot(steps, validation, color=colour, label=f"{label}: validation")
         ax.plot(*stops[label], "o", color=colour, markersize=11, fillstyle="none")
-    ax.set(xlabel="step", ylabel="plain loss of a word", xlim=(0, None), ylim=(0, 2.6))
+    ax.set(xlabel="step", ylabel="plain loss of a word", xlim=(0, None), ylim=(0, 3.2))
     ax.legend(loc="upper right", fontsize=8)
     return figure
 
@@ -198,45 +181,49 @@ def schedules_by_rate(losses, exact, chosen):
     return figure
 
 
-def paired_differences(rows, within):
+def paired_differences(rows, linear, within):
     """Draw by how much each change moves two scores: the differences of the seeds, and the interval
-    of their mean. What lies outside of an axis is written at its end.
+    of their mean. Each change has its name above its row, so that the panels can be wide.
 
     Args:
         rows: dict from a change to two pairs (differences, (low, high)), of the sentences that are
             right, in points, and of the validation loss.
-        within: for each score how far its axis reaches to both sides.
+        linear: for each score up to which difference its axis is linear; beyond it is logarithmic.
+        within: for each score the two ends of its axis.
 
     Returns:
         the matplotlib figure.
     """
     figure, axes = plt.subplots(
-        1, 2, figsize=(6.6, 0.9 + 0.29 * len(rows)), sharey=True, layout="constrained"
+        1, 2, figsize=(5.2, 0.9 + 0.43 * len(rows)), sharey=True, layout="constrained"
     )
     heads = "exactly right, points\n(right is better)", "validation loss\n(left is better)"
-    for ax, score, reach, head in zip(axes, (0, 1), within, heads, strict=True):
+    for score, (ax, head) in enumerate(zip(axes, heads, strict=True)):
         ax.axvline(0, color=GREY, linewidth=1)
         for row, found in enumerate(rows.values()):
             differences, (low, high) = found[score]
-            clear = low > 0 or high < 0
-            colour = ORANGE if clear else BLUE
-            middle = float(np.mean(differences))
-            if abs(middle) > reach:
-                side = math.copysign(1, middle)
-                ax.plot(0.93 * side * reach, row, "<" if side < 0 else ">", color=colour)
-                text = (f"{middle:+.2g}" if score else f"{middle:+.0f}").replace("-", "−")
-                place = 0.8 * side * reach
-                ax.text(
-                    place, row, text, va="center", ha="left" if side < 0 else "right", fontsize=9
-                )
-                continue
-            ax.plot([max(low, -reach), min(high, reach)], [row, row], color=colour, linewidth=1.5)
-            inside = [each for each in differences if abs(each) <= reach]
-            ax.plot(inside, [row] * len(inside), "o", color=colour, alpha=0.45, markersize=4)
-            ax.plot(middle, row, "|", color=colour, markersize=12, markeredgewidth=2)
-        ax.set(xlabel=head, xlim=(-reach, reach), ylim=(len(rows) - 0.5, -0.5))
+            colour = ORANGE if low > 0 or high < 0 else BLUE
+            ax.plot([low, high], [row, row], color=colour, linewidth=1.5)
+            ax.plot(differences, [row] * len(differences), "o", color=colour, alpha=0.45, ms=4)
+            ax.plot(np.mean(differences), row, "|", color=colour, markersize=12, markeredgewidth=2)
+        ax.set_xscale("symlog", linthresh=linear[score], linscale=0.8)
+        levels = sorted(
+            side * size * linear[score]
+            for side in (-1, 1)
+            for size in (1, 10)
+            if within[score][0] < side * size * linear[score] < within[score][1]
+        )
+        named = [f"{level:g}".replace("-", "−") for level in levels]
+        ax.set_xticks([*levels, 0], [*named, "0"])
+        ax.set(xlabel=head, xlim=within[score], ylim=(len(rows) - 0.5, -0.8))
         ax.tick_params(axis="y", length=0)
-    axes[0].set_yticks(range(len(rows)), list(rows))
+        ax.minorticks_off()
+        ax.spines.left.set_visible(False)
+        ax.patch.set_visible(False)  # a long name reaches into the other panel
+    axes[0].set_yticks([])
+    for row, name in enumerate(rows):
+        beside = {"transform": axes[0].get_yaxis_transform(), "fontsize": 9}
+        axes[0].text(0, row - 0.3, name, va="bottom", in_layout=False, **beside)
     return figure
 
 
@@ -244,26 +231,26 @@ def beam_gains(names, greedy, beam):
     """Draw by how much a beam raises the BLEU of each run.
 
     Args:
-        names: of the runs' texts; runs of one text share a row, whose label has their mean.
+        names: of the runs' texts; runs of one text share a row, which has its name above it, and
+            its mean.
         greedy, beam: a score for each run.
 
     Returns:
         the matplotlib figure.
     """
     rows = list(dict.fromkeys(names))
-    figure, ax = plt.subplots(figsize=(6.4, 0.8 + 0.34 * len(rows)))
+    figure, ax = plt.subplots(figsize=(4.8, 0.8 + 0.5 * len(rows)))
     ax.axvline(0, color=GREY, linewidth=1)
     for name, before, after in zip(names, greedy, beam, strict=True):
         ax.plot(after - before, rows.index(name), "o", color=BLUE, alpha=0.6)
+    for row, name in enumerate(rows):
+        score = np.mean([each for run, each in zip(names, greedy, strict=True) if run == name])
+        beside = {"transform": ax.get_yaxis_transform(), "fontsize": 9}
+        ax.text(0.03, row - 0.22, f"{name}, greedy {score:.1f}", va="bottom", **beside)
     ax.set(
         xlabel="BLEU gained by a beam of 5",
         xlim=(-0.1, None),
-        yticks=range(len(rows)),
-        ylim=(len(rows) - 0.5, -0.5),
+        yticks=[],
+        ylim=(len(rows) - 0.6, -0.9),
     )
-    scores = {
-        row: [each for name, each in zip(names, greedy, strict=True) if name == row] for row in rows
-    }
-    ax.set_yticklabels([f"{row}, greedy {np.mean(scores[row]):.1f}" for row in rows])
-    ax.tick_params(axis="y", length=0)
     return figure

@@ -118,20 +118,27 @@ def beside(runs, honest):
 
 
 def bug_matrix(measured):
-    """Return the table of planted bugs: what each does, the ranges of the validation loss as the
-    loop reports it and of the exact translations, and which questions it fails.
+    """Return the table of planted bugs: the ranges of the validation loss as the loop reports it and
+    of the exact translations, and which questions each fails.
     """
     groups, rows = by_bug(measured), []
     for bug, runs in groups.items():
         wrong = failures(runs).values()
         marks = ({0: "", len(runs): EVERY_SEED}.get(count, SOME_SEEDS) for count in wrong)
-        name = f"*{bug}*" if bug == NONE else f"**{bug}**: {WHY[bug]}"
+        name = f"*{bug}*" if bug == NONE else bug
         loss = between([run["loss"] for run in runs], 1, 2)
         exact = between([run["exact"] for run in runs], 100, 0)
         rows.append((name, loss, exact, *marks, beside(runs, groups[NONE])))
     numbers = range(1, 1 + len(planted_bugs.QUESTIONS))
     heads = ("bug", "loss", "right, %", *numbers, len(numbers) + 1)
     return measurements.table(heads, rows)
+
+
+def bug_list(measured):
+    """Return what each planted bug does, folded away."""
+    lines = [f"- **{bug}**: {WHY[bug]}." for bug in by_bug(measured) if bug != NONE]
+    head = "::::{admonition} What does each bug do?\n:class: dropdown\n\n"
+    return Markdown(head + "\n".join(lines) + "\n::::")
 
 
 def between(numbers, factor, digits):
@@ -158,7 +165,7 @@ def recipe_table(optimizer, model, preset):
     rows = [
         ("optimizer", "Adam, β 0.9, 0.98", "AdamW, β 0.9, 0.98", adam, "AdamW, β 0.9, 0.95"),
         ("its ε", "1e-9", "1e-8", f"{group['eps']:.0e}".replace("e-0", "e-"), SILENT),
-        ("weight decay", "none", "0", f"{group['weight_decay']:g}", "0.1"),
+        ("weight decay", SILENT, "0", f"{group['weight_decay']:g}", "0.1"),
         ("highest rate", "0.0007", "0.01", f"{preset['learning_rate']:g}", "0.0003"),
         ("warm-up, steps", "4,000", "60", preset["warmup"], "2,000"),
         (
@@ -180,7 +187,7 @@ def recipe_table(optimizer, model, preset):
         ("label smoothing", "0.1", "0.1", f"{preset['smoothing']:g}", SILENT),
         ("dropout", "0.1", f"{model.dropout.p:g}", f"{preset['dropout']:g}", SILENT),
         (
-            "norms",
+            "layer norms",
             "post-norm",
             pre_norm[model.norm_first],
             pre_norm[preset.get("norm_first", True)],

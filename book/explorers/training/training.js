@@ -8,10 +8,21 @@
 
   const wordsOf = (sentence) => sentence.match(/[^\s'?]*'|[^\s'?]+|\?/g) ?? [];
 
-  // Which words of a translation are where the reference has them, and whether all are.
+  // Which words belong to the longest sequence that both have in the same order, and whether all do.
   function compare(translation, reference) {
     const [written, wanted] = [wordsOf(translation), wordsOf(reference)];
-    const words = written.map((word, i) => ({ word, right: word === wanted[i] }));
+    // shared[i][j]: how many words written[i...] and wanted[j...] share, at most
+    const shared = [...written, ""].map(() => Array(wanted.length + 1).fill(0));
+    for (let i = written.length - 1; i >= 0; i -= 1)
+      for (let j = wanted.length - 1; j >= 0; j -= 1)
+        shared[i][j] = written[i] === wanted[j]
+          ? shared[i + 1][j + 1] + 1
+          : Math.max(shared[i + 1][j], shared[i][j + 1]);
+    const words = written.map((word) => ({ word, right: false }));
+    for (let i = 0, j = 0; i < written.length && j < wanted.length;)
+      if (written[i] === wanted[j]) [words[i].right, i, j] = [true, i + 1, j + 1];
+      else if (shared[i + 1][j] >= shared[i][j + 1]) i += 1;
+      else j += 1;
     return { words, right: translation === reference };
   }
 
@@ -87,7 +98,7 @@
       html("div", { class: "training-sentence" }, html("p", { class: "training-source" }, source),
         cells[i]));
     const note = html("p", { class: "explorer-note" },
-      "Underlined: not the word that the reference has at this place.");
+      "Underlined: not in the reference, or not in this order.");
 
     function update({ frame }) {
       const seen = compute({ frames, sentences, frame });
