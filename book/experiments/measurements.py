@@ -38,6 +38,7 @@ import numpy as np
 from IPython.display import Markdown
 
 from book.experiments import Experiment
+from solutions.translator.measure import records
 
 FOLDER = Path(__file__).resolve().parents[1] / "measured"
 NOTHING = "–"
@@ -66,8 +67,8 @@ def write(path, measured):
 
 
 def runs_table(runs):
-    """Return the table of the long runs, with their commands below it; one sentence where there are
-    none. Runs that differ in nothing but their seed are one row: mean and range.
+    """Return the table of the long runs, with the command of the first below it; one sentence where
+    there are none. Runs that differ in nothing but their seed are one row: mean and range.
     """
     if not runs:
         return Markdown("*No runs measured yet.*")
@@ -85,9 +86,9 @@ def runs_table(runs):
         )
         for group in groups.values()
     ]
-    how = "\n\n".join(made_by(group[0]) for group in groups.values())
+    how = made_by(next(iter(groups.values()))[0])
     return Markdown(
-        f"{table(heads, rows).data}\n\n::::{{admonition}} What made each row\n:class:"
+        f"{table(heads, rows).data}\n\n::::{{admonition}} What made the first row\n:class:"
         f" dropdown\n\n{how}\n::::"
     )
 
@@ -98,23 +99,29 @@ def score_of(group, name):
     return spread(scores, 1, 1) if len(scores) > 1 else shown(next(iter(scores), None), "{:.1f}")
 
 
-def samples_table(runs, text):
-    """Return the kept translations of a text, from good to bad; one sentence where there are
-    none.
+def samples_list(runs, text, meanings):
+    """Return the kept translations of a text, from good to bad, each with its rank and with what it
+    means; one sentence where there are none.
+
+    Args:
+        runs: the long runs.
+        text: whose samples.
+        meanings: for each sample its translation put into English again.
     """
     samples = next(
         (run["samples"] for run in runs or () if run["text"] == text and "samples" in run), None
     )
     if not samples:
         return Markdown("*No samples kept yet.*")
-    rows = [
-        (
-            f"{each['chrf']:.0f}",
-            *(cell(each[name]) for name in ("source", "reference", "translation")),
+    return Markdown(
+        "\n".join(
+            f"- *{cell(each['source'])}* (chrF {each['chrf']:.0f}, better than {share:.0%})\n"
+            f"  - reference: {cell(each['reference'])}\n"
+            f"  - translation: {cell(each['translation'])}\n"
+            f"  - that means: *{cell(meaning)}*"
+            for each, share, meaning in zip(samples, records.SAMPLES, meanings, strict=True)
         )
-        for each in samples
-    ]
-    return table(("chrF", "English", "reference", "translation"), rows)
+    )
 
 
 def cell(text):

@@ -249,7 +249,7 @@
 
     function concluded(state) {
       const { finished, best, levels } = state;
-      const full = `What lives now has ${longest} ids with <bos>, the most that are allowed`;
+      const full = `What lives now has all ${longest} words that are allowed, <bos> counted`;
       const none = `${full}, and no sentence has ended: the likeliest beginning wins, `;
       if (!finished.length) return said`${none}${named(best.ids)}.`;
       const over = `${full}, so the search ends; one of the sentences that have ended wins. `;
@@ -268,11 +268,11 @@
       const { step, yours, last, levels, steps } = state;
       if (yours) return yourStory(state);
       const list = steps[step - 1];
-      const end = last ? [" ", concluded(state)] : [];
+      if (last) return concluded(state).flat(Infinity);
       if (list.length === 1) {
         const { fate, ids } = list[0];
         const went = fate === "ended" ? ["the end"] : [italian(`“${vocabulary[ids.at(-1)]}”`)];
-        return said`Step ${step} extends one beginning. Its likeliest next word is ${went}.${end}`;
+        return said`Step ${step} extends one beginning. Its likeliest next word is ${went}.`;
       }
       const [lives, over, dropped] = ["lives", "ended", "dropped"].map((fate) =>
         list.filter((each) => each.fate === fate).length);
@@ -280,7 +280,7 @@
       if (over) fates.push(`${over} ended`);
       if (dropped) fates.push(`${dropped} ${dropped === 1 ? "is" : "are"} dropped`);
       const best = `Of the best ${list.length}, ${fates.join(", ")}.`;
-      return said`Step ${step} extends ${living(levels[step - 1])} by a word. ${best}${end}`;
+      return said`Step ${step} extends ${living(levels[step - 1])} by a word. ${best}`;
     };
   }
 
