@@ -88,8 +88,8 @@ def learning_curve(training, validation, norms, landmarks):
 
 
 def overfitting(runs, curves, stops):
-    """Draw the loss on the training text and on the validation sentences, one colour a setting: thin
-    for each seed, strong for the mean.
+    """Draw the loss on the training text and on the validation sentences, one colour a setting,
+    thin for each seed and strong for the mean.
 
     Args:
         runs: dict from a label to the curves of the seeds, each a list of (step, training loss,
@@ -222,8 +222,9 @@ def paired_differences(rows, linear, within):
         ax.patch.set_visible(False)  # a long name reaches into the other panel
     axes[0].set_yticks([])
     for row, name in enumerate(rows):
-        beside = {"transform": axes[0].get_yaxis_transform(), "fontsize": 9}
-        axes[0].text(0, row - 0.3, name, va="bottom", in_layout=False, **beside)
+        beside = {"transform": axes[0].get_yaxis_transform(), "fontsize": 9, "in_layout": False}
+        bare = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        axes[0].text(0, row - 0.3, name, va="bottom", bbox=bare, **beside)
     return figure
 
 

@@ -72,7 +72,9 @@ def scored(translations, greedy, references):
     """Return what is recorded of some translations; they are compared with greedy ones."""
     bleu = BLEU().corpus_score(translations, [list(references)])
     seen = {"bleu": round(bleu.score, 2), "length": round(bleu.sys_len / bleu.ref_len, 4)}
-    return seen | {"p": None if translations == greedy else p_value(greedy, translations, references)}
+    return seen | {
+        "p": None if translations == greedy else p_value(greedy, translations, references)
+    }
 
 
 def p_value(baseline, system, references):

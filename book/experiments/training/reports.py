@@ -118,8 +118,8 @@ def beside(runs, honest):
 
 
 def bug_matrix(measured):
-    """Return the table of planted bugs: the ranges of the validation loss as the loop reports it and
-    of the exact translations, and which questions each fails.
+    """Return the table of planted bugs: the ranges of the validation loss as the loop reports it
+    and of the exact translations, and which questions each fails.
     """
     groups, rows = by_bug(measured), []
     for bug, runs in groups.items():
