@@ -247,7 +247,7 @@ def beam_gains(names, greedy, beam):
     for row, name in enumerate(rows):
         score = np.mean([each for run, each in zip(names, greedy, strict=True) if run == name])
         beside = {"transform": ax.get_yaxis_transform(), "fontsize": 9}
-        ax.text(0.03, row - 0.22, f"{name}, greedy {score:.1f}", va="bottom", **beside)
+        ax.text(0.07, row - 0.22, f"{name}, greedy {score:.1f}", va="bottom", **beside)
     ax.set(
         xlabel="BLEU gained by a beam of 5",
         xlim=(-0.1, None),
