@@ -13,10 +13,38 @@ from autograder.shared.tolerances import close, same
 from autograder.shared.wire import Opaque, Tensor, dtype_name, numbers
 from autograder.shared.wording import article, describe, entry_text, in_places, value_text
 
-# What Python and torch say: that a function has no argument of a name, and how to leave torch.
+# What Python says of an argument that a function has not, and torch of how to leave it.
 UNKNOWN_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument ")
 AWAY_FROM_TORCH = re.compile(r"\. Use [Tt]ensor\.(detach|cpu)\(\).*", re.DOTALL)
-TORCHS_OWN = "; torch has functions of its own, which keep the gradients and the device"
+WITHOUT_SUPER = "does `__init__` begin with `super().__init__()`?"
+MANY_TRUTHS = (
+    "many numbers have no single truth value, which `if`, `and`, `or`, `not`, `in`, `max` or a"
+    " chain such as `a < b < c` would need"
+)
+BEFORE_COMPARISONS = "Python evaluates `&` and `|` before a comparison, so what do yours combine?"
+IN_PLACE = "which line of yours writes into a tensor instead of making a new one?"
+WHERE = "which of them was made without saying where?"
+NO_POWER = "in Python `^` is no power"
+FLOAT_SIZE = "a size is a whole number, and `/` always gives a float"
+# Words of an exception's message, and what it means whatever the exercise.
+MEANINGS = (
+    ("before Module.__init__() call", WITHOUT_SUPER),
+    ("has no attribute '_parameters'", WITHOUT_SUPER),
+    ("more than one value is ambiguous", MANY_TRUTHS),
+    ("more than one element is ambiguous", MANY_TRUTHS),
+    ("bitwise_and", BEFORE_COMPARISONS),
+    ("bitwise_or", BEFORE_COMPARISONS),
+    ("bitwise_xor", NO_POWER),
+    ("operand type(s) for ^", NO_POWER),
+    ("being used in an in-place operation", IN_PLACE),
+    ("modified by an inplace operation", IN_PLACE),
+    ("tuple of ints,but got float", FLOAT_SIZE),
+    ("'float' object cannot be interpreted as an integer", FLOAT_SIZE),
+    ("tensors to be on the same device", WHERE),
+    ("is not on the expected device", WHERE),
+    ("keyword argument 'dim'", "`dim` is torch's word: what does NumPy call it?"),
+    ("keyword argument 'keepdim'", "`keepdim` is torch's word: what does NumPy call it?"),
+)
 
 
 def find(exercise, case, seen):
@@ -56,8 +84,8 @@ def find_in_exception(name, expected, seen):
             f"it returned {returned}, but should raise a {expected['type']} that says what is wrong"
         )
     raised = seen["raised"]
-    if is_stub(seen):
-        stub, method = stub_in(seen)
+    if told := stub_in(seen):
+        stub, method = told
         own = stub in (name, "")
         if method:
             whose = f"has a method {method} that" if own else f"calls {stub}, whose method {method}"
@@ -73,44 +101,39 @@ def find_in_exception(name, expected, seen):
         else ""
     )
     should = f", but should raise a {expected['type']}" if expected else ""
-    message = raised["message"].strip()
-    advice = advice_about(raised, expected)
-    if advice == TORCHS_OWN:
-        message = AWAY_FROM_TORCH.sub("", message)  # what torch advises loses the gradients
-    message = message.rstrip(".")
-    return (
-        "it raised"
-        f" {article(raised['type'])}{': ' if message else ''}{message}{where}{should}{advice}"
-    )
+    message = AWAY_FROM_TORCH.sub("", raised["message"].strip()).rstrip(".")
+    return f"it raised {article(raised['type'])}{': ' if message else ''}{message}{where}{should}"
 
 
-def advice_about(raised, expected):
-    """Return where to look because of an exception, as a clause with its semicolon, or "".
-
-    Args:
-        raised: the note of the exception.
-        expected: that of the reference's, if it raises one.
+def meaning(expected, seen):
+    """Say what an exception that was not expected means, whatever the exercise, as a clause; "" of
+    one that speaks for itself.
     """
+    if "raised" not in seen or "raised" in expected:
+        return ""
+    raised = seen["raised"]
     if raised["meant"]:
-        return f"; did you mean `{raised['meant']}`?"
-    if raised["type"] == "NameError" and not expected:
-        return "; is that defined in a cell above, too?"
+        return f"did you mean `{raised['meant']}`?"
+    if raised["type"] == "NameError":
+        in_method = "." in raised["function"].replace(".<locals>.", "")
+        belongs = "does it belong to `self`, or " if in_method else ""
+        return f"{belongs}is {'it' if belongs else 'that'} defined in a cell above, too?"
     if raised["type"] == "SystemExit":
-        return "; that ends the whole program, and a function ends with `return`"
-    if called := raised["type"] == "TypeError" and UNKNOWN_ARGUMENT.match(raised["message"]):
-        return f"; what are the arguments of {called[1]} called?"
-    return TORCHS_OWN if AWAY_FROM_TORCH.search(raised["message"]) else ""
-
-
-def is_stub(seen):
-    """Return whether an observation is that of a stub left as it was."""
-    return "raised" in seen and seen["raised"]["stub"]
+        return "that ends the whole program, and a function ends with `return`"
+    if AWAY_FROM_TORCH.search(raised["message"]):
+        return "torch has functions of its own, which keep the gradients and the device"
+    if clause := next((clause for words, clause in MEANINGS if words in raised["message"]), ""):
+        return clause
+    called = UNKNOWN_ARGUMENT.match(raised["message"])
+    return f"what are the arguments of {called[1]} called?" if called else ""
 
 
 def stub_in(seen):
-    """Return the function or class that an observation of a stub is about, and which method of the
-    class, or "".
+    """Return the function or class that an observation of a stub left as it was is about, and which
+    method of the class, or ""; () where there is none.
     """
+    if "raised" not in seen or not seen["raised"]["stub"]:
+        return ()
     name, _, method = seen["raised"]["function"].partition(".")
     return name, method if method.isidentifier() else ""
 

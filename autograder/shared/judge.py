@@ -8,7 +8,7 @@ the code that it judges.
 
 from dataclasses import dataclass
 
-from autograder.shared.findings import find, is_stub, parts_that_are_right, stub_in, wrong_numbers
+from autograder.shared.findings import find, meaning, parts_that_are_right, stub_in, wrong_numbers
 from autograder.shared.resemblance import resemblances
 from autograder.shared.substance import has_substance, in_the_form_of, is_ordinary
 from autograder.shared.tolerances import same
@@ -82,12 +82,13 @@ def judge(exercise, observations, suspects=()):
         if found is None:
             verdicts.append(Verdict(case.title, True, case.weight, earned=1.0))
             continue
-        if lookalike is None and relation:
-            found = f"{found}; {relation}"
+        more = relation or meaning(case.expected, seen)
+        if lookalike is None and more:
+            found = f"{found}; {more}"
         if right:
             found = f"{found}; what it returns as {' and '.join(right)} is right, and counts"
         earned = len(right) / max(1, len(exercise.returns))
-        told = stub_in(seen)[:1] if is_stub(seen) else ()  # the sentence names it already
+        told = stub_in(seen)[:1]  # the sentence names it already
         hint = hint_for(exercise, lookalike, [each for each in suspects if each not in told])
         message = message_about(exercise, case, seen, found, hint)
         verdicts.append(Verdict(case.title, False, case.weight, message, lookalike, earned))
@@ -113,7 +114,7 @@ def message_about(exercise, case, seen, found, hint):
     """Return what was tried, what was found and the hint, on one line; a call that is long comes
     last.
     """
-    if "unfit" in seen or is_stub(seen):
+    if "unfit" in seen or stub_in(seen):
         return f"{sentence(f'{exercise.name} {found}')}{hint}"
     call = call_of(exercise.name, case)
     if len(call) <= LONGEST_CALL:
@@ -235,7 +236,7 @@ def look_alike(exercise, pairs, findings):
         list of int or None, one for each case.
     """
     alike = [None] * len(pairs)
-    if not any(findings) or all(is_stub(seen) for _, seen in pairs):
+    if not any(findings) or all(stub_in(seen) for _, seen in pairs):
         return alike
     failed = [index for index, found in enumerate(findings) if found]
     passed = [index for index, found in enumerate(findings) if not found]

@@ -1,5 +1,7 @@
 """Each way to be wrong has its own plain sentence."""
 
+import linecache
+
 import numpy as np
 import pytest
 import torch
@@ -212,19 +214,114 @@ def test_hidden_numbers_stay_hidden():
         assert "but should be" not in verdict.message
 
 
+def from_a_cell(name, source):
+    """Return what the source of a notebook's cell defines under a name."""
+    path = f"/tmp/ipykernel_1/{name}.py"
+    linecache.cache[path] = (len(source), None, source.splitlines(True), path)
+    namespace = {"nn": torch.nn}
+    exec(compile(source, path, "exec"), namespace)
+    return namespace[name]
+
+
 def test_the_line_of_the_learners_own_code_is_told():
     source = "def softmax(scores, axis=-1):\n    total = 1\n    return scores / missing\n"
-    import linecache
-
-    name = "/tmp/ipykernel_1/7.py"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    namespace = {}
-    exec(compile(source, name, "exec"), namespace)
-    message = first_message("softmax", namespace["softmax"])
+    message = first_message("softmax", from_a_cell("softmax", source))
     assert (
         "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return"
-        " scores / missing`" in message
+        " scores / missing`; is that defined in a cell above, too?" in message
     )
+
+
+def test_a_name_within_a_method_may_belong_to_self():
+    source = """class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+"""
+    exercise = load_exercises("ch07_layers")["LayerNorm"]
+    verdicts = judged(exercise.prepare(PUBLIC_SEED, visible=True), from_a_cell("LayerNorm", source))
+    assert (
+        "; does it belong to `self`, or is it defined in a cell above, too?" in verdicts[0].message
+    )
+
+
+def with_and(self, x):
+    return x.sum() if x > 0 and x < 1 else x
+
+
+def with_a_chain(self, x):
+    return (0 < x < 1) * x
+
+
+def with_precedence(self, x):
+    return x * (x > 0 & x)
+
+
+def with_a_power(self, x):
+    return x ^ 2
+
+
+def of_a_float_size(self, x):
+    return x.reshape(len(x), x.shape[1] / 1)
+
+
+def in_place(self, x):
+    x += 1
+    return x
+
+
+def from_two_devices(self, x):
+    return x + torch.ones(4, device="meta")
+
+
+@pytest.mark.parametrize(
+    ("forward", "clause"),
+    [
+        (with_and, "which `if`, `and`, `or`, `not`, `in`, `max`"),
+        (with_a_chain, "or a chain such as `a < b < c` would need"),
+        (with_precedence, "Python evaluates `&` and `|` before a comparison"),
+        (with_a_power, "in Python `^` is no power"),
+        (of_a_float_size, "`/` always gives a float"),
+        (in_place, "which line of yours writes into a tensor instead of making a new one?"),
+        (from_two_devices, "which of them was made without saying where?"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_what_an_exception_means_is_told_whatever_the_exercise(forward, clause):
+    exercise = load_exercises("ch07_layers")["FeedForward"]
+    implementation = type("FeedForward", (exercise.reference,), {"forward": forward})
+    verdicts = judged(exercise.prepare(PUBLIC_SEED, visible=True), implementation)
+    told = [verdict.message for verdict in verdicts if not verdict.passed]
+    assert any(clause in message for message in told), told
+
+
+def with_a_parameter(self, d_model, eps=1e-5):
+    self.weight = torch.nn.Parameter(torch.ones(d_model))
+
+
+def with_a_module(self, d_model, eps=1e-5):
+    self.inner = torch.nn.Linear(d_model, d_model)
+
+
+def with_a_number(self, d_model, eps=1e-5):
+    self.eps = eps
+
+
+@pytest.mark.parametrize("make", [with_a_parameter, with_a_module, with_a_number])
+@pytest.mark.parametrize(
+    ("stem", "name"), [("ch07_layers", "LayerNorm"), ("ch13_family", "RMSNorm")]
+)
+def test_a_forgotten_super_is_named(make, stem, name):
+    exercise = load_exercises(stem)[name]
+    implementation = type(name, (torch.nn.Module,), {"__init__": make, "forward": in_place})
+    verdicts = judged(exercise.prepare(PUBLIC_SEED, visible=True), implementation)
+    assert "does `__init__` begin with `super().__init__()`?" in verdicts[0].message
+
+
+@pytest.mark.parametrize("name", ["dim", "keepdim"])
+def test_a_name_of_torchs_is_told_from_numpys(name):
+    message = first_message("softmax", lambda scores, axis=-1: scores.max(**{name: axis}))
+    assert f"`{name}` is torch's word" in message
 
 
 def test_renamed_parameters_are_no_fault():
