@@ -120,6 +120,34 @@ wrong(
 )
 
 
+wrong(
+    "the offset is always 1",
+    "Your matrix is the same for every offset. Where does the argument enter the angles?",
+    offset=1,
+)
+
+
+@wrong(
+    "the block of pair i begins in row i",
+    """Your blocks lie over each other. How many rows does each pair have, and in which row does the
+    second pair begin?""",
+)
+def overlapping(offset, d_model):
+    matrix = np.zeros((d_model, d_model))
+    for pair, angle in enumerate(offset * rates_of(d_model)):
+        place = slice(pair, pair + 2)
+        matrix[place, place] = right_block(math.cos(angle), math.sin(angle))
+    return matrix
+
+
+wrong(
+    "a pair has no more than its cosines",
+    """Each of the two addition formulas has two terms. Which of them are missing in your blocks,
+    and where does an encoding keep the number that they are multiplied by?""",
+    block=lambda cosine, sine: [[cosine, 0], [0, cosine]],
+)
+
+
 @wrong(
     "sines and cosines stand in halves",
     """The numbers are right, but they are in the wrong rows and columns. Where are the sine and the
@@ -144,6 +172,14 @@ wrong(
     """The first block is right, but the others turn too little. The exponent contains 2i. What does
     i count?""",
     rates=doubled_exponent,
+)
+
+
+wrong(
+    "the rate multiplies the offset the other way up",
+    """The first block is right, but your later pairs turn faster and faster. On which side of the
+    fraction is the power of 10000?""",
+    rates=lambda width: 1 / rates_of(width),
 )
 
 

@@ -177,6 +177,29 @@ wrong(
 
 
 wrong(
+    "differences add up",
+    """Your gap grows with the number of rows and columns, because you add the differences up. Which
+    number does the statement ask for?""",
+    measure=lambda one, other: np.abs(one - other).sum(),
+)
+
+
+wrong(
+    "a square has no sign either",
+    "Squares have no sign, but another size. Which number does the statement ask for?",
+    measure=lambda one, other: np.square(one - other).max(),
+)
+
+
+wrong(
+    "the gap lies between the two largest numbers",
+    """You compare the largest number of one result with the largest of the other. They may be in
+    different places: which comes first, the difference or the maximum?""",
+    measure=lambda one, other: abs(one.max() - other.max()),
+)
+
+
+wrong(
     "differences may keep their sign",
     "Your gap is right where the largest difference has one sign. What if it has the other?",
     measure=lambda one, other: (one - other).max(),
@@ -240,6 +263,16 @@ wrong(
     and who wrote it?""",
     own=lambda x: x,
 )
+
+
+@wrong(
+    "the last call may have the caller's array",
+    """The gap is right, but compare x before and after the call. Does a line of yours write into
+    it, or a layer that you gave it to?""",
+)
+def giving_the_callers_array_away(encode, x, order):
+    shuffled_first = encode(x[order])
+    return float(largest(shuffled_first, encode(x)[order]))
 
 
 @wrong(

@@ -16,6 +16,7 @@ from autograder.checks.ch02_positional_encoding import (
     in_halves,
     interleaved,
     odd,
+    one_rate,
     rates_of,
     require_even,
 )
@@ -104,6 +105,16 @@ wrong(
 )
 
 
+wrong(
+    "every column has an angle of its own, with twice its number",
+    """The sine and the cosine of a pair should share one angle. Does your i count columns or pairs,
+    and how many different angles does one position have?""",
+    rates=lambda width: 10000.0 ** (-2 * np.arange(width) / width),
+    first=lambda angles: np.sin(angles[:, ::2]),
+    second=lambda angles: np.cos(angles[:, 1::2]),
+)
+
+
 @wrong(
     "even and odd are positions",
     """Your rows take turns between sine and cosine. What do even and odd count in the formula:
@@ -151,6 +162,52 @@ wrong(
     "Your later pairs turn faster and faster. On which side of the fraction is the power of 10000?",
     rates=lambda width: 1 / rates_of(width),
 )
+
+
+wrong(
+    "the exponent may be rounded down",
+    """The first pair is right, and all your others turn as fast. Print the exponents of the pairs:
+    which numbers should they be, and which does `//` make of them?""",
+    rates=one_rate,
+)
+
+
+wrong(
+    "a power reaches as far as the fraction",
+    """Your first pair does not turn at all. Python raises to a power before it multiplies or
+    divides: what is the exponent in your line?""",
+    rates=lambda width: np.arange(width // 2) / (10000.0**2 * width),
+)
+
+
+wrong(
+    "a reshape puts each sine beside its cosine",
+    """The numbers are right, but in the wrong places. A reshape takes numbers in the order in which
+    they lie in memory: which axis of your array would have to be the last one?""",
+    layout=lambda sines, cosines: np.stack([sines, cosines]).reshape(len(sines), -1),
+)
+
+
+wrong(
+    "the first position is all of it",
+    """Only your first row has numbers. When does your function return, and how often has the loop
+    run by then?""",
+    then=lambda encoding: encoding * (np.arange(len(encoding)) == 0)[:, np.newaxis],
+)
+
+
+@wrong(
+    "positions and pairs share an axis",
+    """Each position has an angle for each pair, which makes a table. Your positions and your rates
+    both lie along the same axis: where should the other axis come from?""",
+)
+def along_one_axis(seq_len, d_model):
+    require_even(d_model)
+    encoding = np.zeros((seq_len, d_model))
+    angles = np.arange(seq_len) * rates_of(d_model)
+    encoding[:, 0::2] = np.sin(angles)
+    encoding[:, 1::2] = np.cos(angles)
+    return encoding
 
 
 wrong(

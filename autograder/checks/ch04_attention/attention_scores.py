@@ -129,6 +129,45 @@ with_all_axes_reversed = wrong(
 )
 
 
+with_torchs_transpose = wrong(
+    "NumPy's transpose swaps the two axes that it is given",
+    """In torch, `transpose` is given the two axes that change places. In NumPy it is given the new
+    order of all axes. How many axes may the keys have?""",
+    compared=lambda query, key: query @ key.transpose(-1, -2),
+)
+
+
+with_torchs_transpose_as_it_is = wrong(
+    "NumPy's transpose swaps the two axes that it is given, in any order",
+    """NumPy's `transpose` is not given the two axes that change places, as torch's is, but the new
+    order of all axes. Which order is (-2, -1), where there are two?""",
+    compared=lambda query, key: query @ key.transpose(-2, -1),
+)
+
+
+wrong(
+    "there is always one axis for the batch",
+    """You write down an order of three axes. How many axes may the keys have: only these three?""",
+    compared=lambda query, key: query @ key.transpose(0, 2, 1),
+)
+
+
+wrong(
+    "np.dot goes through a batch like @",
+    """Your result has an axis too many where there is a batch. What does NumPy's documentation say
+    that `dot` does with more than two axes, and what does `matmul` do?""",
+    compared=lambda query, key: np.dot(query, key.swapaxes(-2, -1)),
+)
+
+
+wrong(
+    "* compares queries and keys",
+    """You multiply number by number. A score is one number for each pair of a query and a key: over
+    which axis is there a sum?""",
+    compared=np.multiply,
+)
+
+
 in_float64 = wrong(
     "np.sqrt keeps float32",
     """Your result became float64 on the way. Look at the dtype of everything that you combine with

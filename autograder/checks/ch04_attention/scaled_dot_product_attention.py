@@ -17,6 +17,8 @@ from autograder.checks.ch04_attention.attention_scores import (
     unscaled,
     with_all_axes_reversed,
     with_einsum,
+    with_torchs_transpose,
+    with_torchs_transpose_as_it_is,
 )
 from autograder.checks.ch04_attention.softmax import (
     by_logarithm,
@@ -180,6 +182,22 @@ wrong(
     """Which axes of the keys change places in your function when there are more than two, and which
     should?""",
     scores_of=with_all_axes_reversed,
+)
+
+
+wrong(
+    "NumPy's transpose swaps the two axes that it is given",
+    """In torch, `transpose` is given the two axes that change places. In NumPy it is given the new
+    order of all axes. How many axes may the keys have?""",
+    scores_of=with_torchs_transpose,
+)
+
+
+wrong(
+    "NumPy's transpose swaps the two axes that it is given, in any order",
+    """NumPy's `transpose` is not given the two axes that change places, as torch's is, but the new
+    order of all axes. Which order is (-2, -1), where there are two?""",
+    scores_of=with_torchs_transpose_as_it_is,
 )
 
 

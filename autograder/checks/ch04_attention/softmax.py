@@ -134,6 +134,13 @@ wrong(
 
 
 wrong(
+    "the axis is always the first one",
+    "Along which axis do your weights sum to 1, and which one was asked for?",
+    axis=0,
+)
+
+
+wrong(
     "one maximum serves the whole array",
     """Look at a row whose scores are far below the largest of the whole array: what does exp make
     of it, and what is left to divide by?""",
@@ -155,6 +162,22 @@ over_everything = wrong(
     1?""",
     shift=lambda scores, axis: scores.max(),
     total=lambda exponentials, axis: exponentials.sum(),
+)
+
+
+wrong(
+    "all exponentials of the array share one sum",
+    """Each slice along the axis is a softmax of its own. Over which numbers does your sum run, and
+    over which your maximum?""",
+    total=lambda exponentials, axis: exponentials.sum(),
+)
+
+
+wrong(
+    "a maximum over an axis still lines up with the array",
+    """What shape does the maximum have, and along which axis is it stretched when you subtract
+    it?""",
+    shift=np.max,
 )
 
 

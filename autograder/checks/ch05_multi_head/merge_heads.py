@@ -66,6 +66,39 @@ like_cards = wrong(
 )
 
 
+@wrong(
+    "the last two axes change places",
+    """The shape is right, the numbers are not. Two axes should end side by side before they are
+    merged: which two, and are they?""",
+)
+def after_swapping_the_last_axes(x):
+    return x.mT.reshape(len(x), x.shape[2], -1)
+
+
+@wrong(
+    "axes are merged first and change places then",
+    """The shape is right, the numbers are not. Which two axes lie side by side when you merge, and
+    which two should become one?""",
+)
+def merged_first(x):
+    return x.reshape(len(x), -1, x.shape[2]).mT
+
+
+wrong(
+    "heads may keep an axis of their own",
+    """The axes are in the right order, and there are still four. Which two should become one?""",
+)(lambda x: x.transpose(1, 2))
+
+
+@wrong(
+    "the second axis counts positions",
+    """The first line of your code gives the axes of x their names. Which one counts heads, and
+    which positions?""",
+)
+def with_other_names(x):
+    return x.transpose(1, 2).reshape(len(x), x.shape[1], -1)
+
+
 wrong(
     "heads are added up",
     "Your result is as wide as one head. The heads should be side by side, not added up.",

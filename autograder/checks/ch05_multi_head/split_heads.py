@@ -78,6 +78,33 @@ deal_like_cards = wrong(
 )
 
 
+wrong(
+    "the axes may change places before they are cut",
+    """The shape is right, the numbers are not. You swap the axes first and cut then: which axis is
+    the last one when it is cut, and which should it be?""",
+    cut=lambda x, num_heads: x.mT.reshape(len(x), num_heads, x.shape[1], -1),
+    order=(0, 1, 2, 3),
+)
+
+
+wrong(
+    "the sizes of a cut may come in any order",
+    """You cut the last axis into two, but with their sizes exchanged. How many blocks should there
+    be, and how long is each?""",
+    cut=lambda x, num_heads: x.unflatten(-1, (-1, num_heads)),
+)
+
+
+@wrong(
+    "transpose takes an order of axes",
+    """In torch, `transpose` is given the two axes that change places. It is NumPy's that is given
+    the order of all. Which two are they here?""",
+)
+def by_numpys_transpose(x, num_heads):
+    require_a_divisor(x.shape[-1], num_heads)
+    return x.unflatten(-1, (num_heads, -1)).transpose(0, 2, 1, 3)
+
+
 @wrong(
     "what does not fit may be cut off",
     "What becomes of the features that are left over when num_heads does not divide d_model?",
@@ -118,6 +145,14 @@ wrong(
     """The last axis is cut as it should be. Which two of the four axes have not changed places
     yet?""",
     order=(0, 1, 2, 3),
+)
+
+
+wrong(
+    "the last two axes change places",
+    """Two of your axes have changed places, but not the right two. What does each of the four
+    count, before and after?""",
+    order=(0, 1, 3, 2),
 )
 
 

@@ -113,6 +113,7 @@ wrong(
 )
 
 
+checks.usual("as numbers", belief="ones and zeros need only be whole numbers")
 checks.usual("added to the scores")
 
 

@@ -192,6 +192,14 @@ wrong(
 
 
 wrong(
+    "the mean is squared",
+    """You take the mean first and square it then, so that features of opposite signs cancel. In
+    which order does the formula do the two?""",
+    mean_square=lambda self, x: x.mean(dim=-1, keepdim=True).square(),
+)
+
+
+wrong(
     "the mean size does as well",
     "You average sizes without squaring them. What does the formula average?",
     divisor=lambda self, mean_size: mean_size + self.eps,
@@ -265,6 +273,14 @@ wrong(
     """Your mean runs over the positions, feature by feature. Along which axis do the features of
     one position lie?""",
     mean_square=over(-2),
+)
+
+
+wrong(
+    "the features are always axis 1",
+    """Your result is right for rows, and wrong for a batch of sentences: axis 1 holds the features
+    only where there are two axes. Which axis holds them however many there are?""",
+    mean_square=lambda self, x: Rules.mean_square(self, x, 1),
 )
 
 
@@ -375,9 +391,8 @@ wrong(
     rule="forward",
 )
 def in_place(self, x):
-    result = Rules.forward(self, x)
-    x.detach().copy_(result.detach())
-    return result
+    wide = self.widened(x)
+    return self.scaled(wide.div_(self.divisor(self.mean_square(wide)))).to(x.dtype)
 
 
 @right

@@ -6,7 +6,12 @@ import torch
 from autograder.authoring.checks import Checks
 from autograder.authoring.draw import words
 from autograder.authoring.drawn import drawn
-from autograder.shared.probes import arguments_after, device_kept, returned_for_views
+from autograder.shared.probes import (
+    arguments_after,
+    device_kept,
+    returned_for_views,
+    returned_without_chance,
+)
 from solutions.ch13_family import mask_tokens
 
 MASK, VOCAB_SIZE = 40, 30
@@ -108,6 +113,7 @@ checks = Checks(
     family=masking_with,
     returns=("inputs", "labels"),
     shortcuts="DataCollatorForLanguageModeling",
+    probe=returned_without_chance,
 )
 shown, hidden, wrong, right = checks.words
 
@@ -242,6 +248,14 @@ wrong(
 
 
 wrong(
+    "whatever is below 0.9 becomes another word",
+    """None of your words becomes the mask. A draw below 0.8 is also below 0.9: which of your lines
+    has the last word?""",
+    masked=lambda change: change < 0,
+)
+
+
+wrong(
     "words that stay and words that are replaced change places",
     "You replace the words that should stay. On which side of 0.9 does a word keep its place?",
     replaced=lambda change: (change < 0.8) | (change >= 0.9),
@@ -287,8 +301,99 @@ wrong(
 
 
 @wrong(
+    "one draw decides both questions",
+    """Your labels are right, but `change` has no effect on what becomes of a chosen word. Which of
+    the draws decides whether a word is chosen, and which decides its fate?""",
+    around=True,
+)
+def with_choose_for_both(right, token_ids, mask_id, special_ids, choose, change, *others):
+    return right(token_ids, mask_id, special_ids, choose, choose, *others)
+
+
+@wrong(
+    "one draw decides both questions, in shares of the probability",
+    """You cut the chosen words into shares by the draw that has chosen them. There is a second draw
+    for each place: which argument has no effect on your result?""",
+    around=True,
+)
+def with_shares_of_choose(
+    right, token_ids, mask_id, special_ids, choose, change, replacement, probability=0.15
+):
+    share = choose / max(probability, 1e-9)
+    return right(token_ids, mask_id, special_ids, choose, share, replacement, probability)
+
+
+@wrong(
+    "change says which words are chosen",
+    """You ask the same draw twice: whether a word is chosen, and what becomes of it. Which argument
+    has no effect on your result?""",
+    around=True,
+)
+def with_change_for_both(right, token_ids, mask_id, special_ids, choose, change, *others):
+    return right(token_ids, mask_id, special_ids, change, change, *others)
+
+
+@wrong(
+    "chance is the function's own",
+    """All chance comes in as arguments, so that the same arguments give the same result. Which
+    three of them hold draws?""",
+    around=True,
+)
+def with_draws_of_its_own(right, token_ids, mask_id, special_ids, choose, change, *others):
+    draws = torch.rand(2, *token_ids.shape)
+    return right(token_ids, mask_id, special_ids, *draws, *others)
+
+
+@wrong(
+    "a comparison comes before &",
+    """Python evaluates `&` before `<`. Which two things does it combine first in your line, and
+    what would make it compare first?""",
+)
+def with_precedence(token_ids, mask_id, special_ids, choose, change, replacement, probability=0.15):
+    special = torch.isin(token_ids, token_ids.new_tensor(special_ids))
+    return choose < probability & ~special
+
+
+@wrong(
+    "replacements find their own places",
+    """On the left of your assignment are the chosen places alone. How many numbers are on its
+    right?""",
+)
+def with_all_replacements(
+    token_ids, mask_id, special_ids, choose, change, replacement, probability=0.15
+):
+    special = torch.isin(token_ids, token_ids.new_tensor(special_ids))
+    inputs = token_ids.clone()
+    inputs[(choose < probability) & ~special & (change >= 0.8) & (change < 0.9)] = replacement
+    return inputs, token_ids
+
+
+@wrong(
+    "a second name is a copy",
+    """Your inputs hold -100, which belongs to the labels. Does `=` copy a tensor, or give the same
+    one a second name?""",
+)
+def with_labels_in_token_ids(token_ids, *others):
+    inputs, labels = mask_tokens(token_ids, *others)
+    token_ids[...] = labels
+    return torch.where(labels == -100, labels, inputs), token_ids
+
+
+@wrong(
+    "inputs, labels and token_ids may be one tensor",
+    """Inputs and labels are one and the same tensor in your function. Does `=` copy a tensor, or
+    give it a second name?""",
+)
+def with_one_tensor(token_ids, *others):
+    inputs, labels = mask_tokens(token_ids, *others)
+    token_ids[...] = torch.where(labels == -100, labels, inputs)
+    return token_ids, token_ids
+
+
+@wrong(
     "the caller's ids are free to be written into",
-    "The results are right, but compare `token_ids` before and after the call.",
+    """Compare `token_ids` before and after the call. Which line of yours writes into it instead of
+    making a new tensor?""",
 )
 def into_token_ids(token_ids, mask_id, special_ids, choose, change, replacement, probability=0.15):
     inputs, labels = mask_tokens(

@@ -113,6 +113,40 @@ wrong(
 
 
 wrong(
+    "logits and targets lose their first position",
+    """Both are cut at the same end, so a position is compared with its own word. Which id follows
+    the logits at position 0?""",
+    shifted=lambda logits, token_ids: (logits[:, 1:], token_ids[:, 1:]),
+)
+
+
+wrong(
+    "logits and targets lose their last position",
+    """Both are cut at the same end, so a position is compared with its own word. Which logits are
+    asked for a word that nobody has, and which id is never predicted?""",
+    shifted=lambda logits, token_ids: (logits[:, :-1], token_ids[:, :-1]),
+)
+
+
+wrong(
+    "the first axis holds the positions",
+    "You leave out whole sentences. Which axis of the logits counts positions?",
+    shifted=lambda logits, token_ids: (logits[:-1], token_ids[1:]),
+)
+
+
+wrong(
+    "a batch is one long text",
+    """Your result is right for a single sentence. After you have put all sentences in a row, what
+    does the last position of the first one predict?""",
+    shifted=lambda logits, token_ids: (
+        logits.flatten(0, 1)[None, :-1],
+        token_ids.flatten()[None, 1:],
+    ),
+)
+
+
+wrong(
     "the last position predicts the first word",
     "What does your last position predict? Nothing comes after it.",
     shifted=lambda logits, token_ids: (logits, token_ids.roll(-1, dims=1)),
@@ -131,6 +165,25 @@ wrong(
     "The losses are right, and their mean is too small. By how many words do you divide?",
     mean=lambda losses, words: losses.sum() / max(words.numel(), 1),
 )
+
+
+wrong(
+    "the first word counts, too",
+    """The losses are right, and their mean is too small. How many words of a sentence are
+    predicted, and how many do you count?""",
+    mean=lambda losses, words: losses.sum() / (words.sum() + len(words)),
+)
+
+
+@wrong(
+    "what counts is whether a position holds a word",
+    """Your mask says which positions hold a word. The question is which ids are to be predicted:
+    look at the last word of a short sentence.""",
+)
+def with_the_mask_of_the_inputs(logits, token_ids, pad_id=0):
+    losses = functional.cross_entropy(logits[:, :-1].mT, token_ids[:, 1:], reduction="none")
+    words = token_ids[:, :-1] != pad_id
+    return (losses * words).sum() / words.sum().clamp(min=1)
 
 
 wrong(
@@ -160,6 +213,14 @@ wrong(
     "each sentence has a loss",
     "How many numbers should come back for a batch?",
     mean=lambda losses, words: losses.sum(-1) / words.sum(-1).clamp(min=1),
+)
+
+
+wrong(
+    "each word has a loss",
+    """You return a loss for each word. How many numbers should come back, and what makes one of
+    many?""",
+    mean=lambda losses, words: losses,
 )
 
 
@@ -229,6 +290,31 @@ wrong(
     "logits are log-probabilities",
     "Add 1 to all logits: the loss should not notice, and yours does.",
     log_probs=lambda logits: logits,
+)
+
+
+wrong(
+    "a loss is computed from probabilities",
+    """Your loss can never be large, however wrong the model is. What does cross_entropy do first
+    with what you give it, and what have you done already?""",
+    log_probs=lambda logits: logits.softmax(-1).log_softmax(-1),
+)
+
+
+@wrong(
+    "cross_entropy takes the classes last",
+    """Read in PyTorch's documentation of cross_entropy which axis holds the classes. Which one
+    holds the vocabulary in yours?""",
+)
+def with_classes_last(logits, token_ids, pad_id=0):
+    return functional.cross_entropy(logits[:, :-1], token_ids[:, 1:], ignore_index=pad_id)
+
+
+wrong(
+    "a reshape swaps two axes",
+    """The shape that you give to cross_entropy is right, but the numbers are in the wrong places: a
+    reshape or view keeps their order in memory. Which operation swaps two axes?""",
+    log_probs=lambda logits: logits.reshape(logits.mT.shape).log_softmax(1).mT,
 )
 
 

@@ -47,6 +47,7 @@ from autograder.shared.probes.functions import (
     returned_at_words,
     returned_for_generator,
     returned_for_views,
+    returned_without_chance,
 )
 from autograder.shared.probes.interpretation import (
     gradients_of_gates,
@@ -129,6 +130,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "returned_number",
     "returned_under_gates",
     "returned_with_cache",
+    "returned_without_chance",
     "searched",
     "searched_among_equals",
     "table_reader",
@@ -165,6 +167,7 @@ KINDS = (
     returned_in_tiles,
     returned_in_little_memory,
     returned_with_cache,
+    returned_without_chance,
     attended_in_chunks,
     continued_again,
     gradients_through_cache,

@@ -17,6 +17,30 @@ def returned(implementation, inputs):
     return {"result": function(*arguments.values())}
 
 
+def returned_without_chance(implementation, inputs):
+    """Note what the function returns, unless it draws random numbers of its own.
+
+    Raises:
+        Unfit: if it does.
+    """
+    before = states_of_chance()
+    seen = returned(implementation, inputs)
+    if states_of_chance() != before:
+        raise Unfit("drew random numbers of its own, so its answer is another one each time")
+    return seen
+
+
+def states_of_chance():
+    """Return where the generators are that a function draws from unless it has one of its own."""
+    import random
+
+    import numpy as np
+    import torch
+
+    name, keys, *rest = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), name, keys.tobytes(), rest, torch.get_rng_state().tolist()
+
+
 def arguments_after(implementation, inputs):
     """Note what the arguments hold after the call, for the judge to compare with what they held
     when they were sent.
