@@ -262,8 +262,11 @@ def two_at_once(exercise, pairs, failed, passed):
 
     Neither may fail in a case that the learner passes. Together they must do the same as the
     learner in the first failed case, and in nineteen of twenty: what nan or an infinity becomes
-    depends on how a formula is written. Who returns nothing anywhere has not thought two things.
+    depends on how a formula is written. Who returns nothing anywhere has not thought two things,
+    and of an answer that cannot be asked no more is seen than that.
     """
+    if "unfit" in pairs[failed[0]][1]:
+        return None
     if not any(has_substance(pairs[index][1].get("result")) for index in failed):
         return None
     possible = {

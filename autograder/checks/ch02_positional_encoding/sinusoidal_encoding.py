@@ -190,8 +190,8 @@ wrong(
 
 wrong(
     "the first position is all of it",
-    """Only your first row has numbers. When does your function return, and how often has the loop
-    run by then?""",
+    """Only your first row holds anything but 0. Does your function return before its loop is
+    through? Or does your array have room for whole numbers alone?""",
     then=lambda encoding: encoding * (np.arange(len(encoding)) == 0)[:, np.newaxis],
 )
 

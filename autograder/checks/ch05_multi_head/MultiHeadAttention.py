@@ -86,6 +86,7 @@ def attention_with(
     given=lambda query, key, value: (query, key, value),
     layers=("w_q", "w_k", "w_v", "w_o"),
     split=split_heads,
+    compared=lambda query, key: query @ key.mT,
     scale=lambda head_dim, num_heads: math.sqrt(head_dim),
     hide=lambda scores, mask: scores.masked_fill(~mask, -math.inf),
     weigh=lambda scores: scores.softmax(-1),
@@ -108,7 +109,7 @@ def attention_with(
                 split(project(each), self.num_heads)
                 for project, each in zip(projections, given(query, key, value), strict=True)
             )
-            scores = query @ key.mT / scale(query.shape[-1], self.num_heads)
+            scores = compared(query, key) / scale(query.shape[-1], self.num_heads)
             if mask is None:
                 weights = weigh(scores)
             else:
@@ -269,6 +270,61 @@ wrong(
 
 
 wrong(
+    "one head is enough",
+    """Your weights have no axis of heads. What happens to queries, keys and values between their
+    projections and the dot products?""",
+    split=lambda x, num_heads: x,
+    merge=lambda x: x,
+)
+
+
+wrong(
+    "the last projection takes the heads as they are",
+    """The weights are right. How many features does `w_o` expect at a position, and how many axes
+    and features does your average of the values have?""",
+    merge=lambda x: x,
+)
+
+
+@wrong(
+    "heads are split before they are projected",
+    """Each projection takes all d_model features of a position. How many are left in a head, once
+    it is split off?""",
+)
+def projected_head_by_head(self, query, key, value, mask=None):
+    layers = zip((self.w_q, self.w_k, self.w_v), (query, key, value), strict=True)
+    query, key, value = (layer(split_heads(each, self.num_heads)) for layer, each in layers)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(-1)
+    return self.w_o(merge_heads(weights @ value)), weights
+
+
+wrong(
+    "queries and keys are multiplied as they are",
+    """A matrix product sums over the last axis of its first factor and the last but one of its
+    second. Which axes of queries and keys should meet?""",
+    compared=torch.matmul,
+)
+
+
+wrong(
+    ".T swaps the last two axes",
+    """Your keys have four axes. Which of them change places in your function, and which should?""",
+    compared=lambda query, key: query @ key.permute(3, 2, 1, 0),
+)
+
+
+wrong(
+    "keys have three axes",
+    """Before the heads were split, axes 1 and 2 were those of positions and features. Which are
+    they now?""",
+    compared=lambda query, key: query @ key.transpose(1, 2),
+)
+
+
+wrong(
     "the scale is sqrt(d_model)",
     """The weights are too even. How many numbers does a dot product sum over, once there are
     heads?""",
@@ -383,6 +439,26 @@ wrong(
 )
 
 
+@wrong(
+    "there is always a mask",
+    "A mask is optional. What does your code do with it when there is none?",
+)
+def with_a_mask_always(self, query, key, value, mask=None):
+    return MultiHeadAttention.forward(self, query, key, value, ~~mask)
+
+
+@wrong(
+    "an index of True and False is stretched",
+    """Broadcasting stretches a mask in operations between two tensors, but not in square brackets.
+    Which method fills what a mask points out, whatever its shape?""",
+    rule="hide",
+)
+def by_index(scores, mask):
+    scores = scores.clone()
+    scores[~mask] = -math.inf
+    return scores
+
+
 wrong(
     "every mask has an axis for the batch and none for the heads",
     """A mask may have two axes or four, and some of length 1; axes are lined up from the right.
@@ -405,6 +481,33 @@ wrong(
     averaged?""",
     layers=("w_q", "w_k", "nothing", "w_o"),
 )
+
+
+wrong(
+    "attention works on what comes in",
+    """Three of your four layers have no part in the result. What happens to query, key and value
+    before they are split?""",
+    layers=("nothing", "nothing", "nothing", "w_o"),
+)
+
+
+@wrong(
+    "four names may hold one layer",
+    """w_q, w_k, w_v and w_o are one and the same module in yours. How many layers did you make?""",
+    rule="made",
+)
+def with_one_layer(module):
+    module.w_k = module.w_v = module.w_o = module.w_q
+
+
+@wrong(
+    "attention adds its result to the query",
+    """The weights are right. You add something to the output that the formula does not have; a
+    later chapter will, outside of this module.""",
+)
+def with_a_residual(self, query, key, value, mask=None):
+    output, weights = MultiHeadAttention.forward(self, query, key, value, mask)
+    return query + output, weights
 
 
 wrong(

@@ -5,17 +5,21 @@ from torch import nn
 from torch.nn import functional as F
 
 from autograder.authoring import draw
-from autograder.authoring.checks import Checks
+from autograder.authoring.checks import Checks, subclass
 from autograder.authoring.drawn import drawn
 from autograder.checks.ch07_layers import (
     DROPPING_THE_SUM,
     WITHOUT_RESIDUAL,
     AlwaysDropping,
     InSteps,
+    only,
     post_norm,
     pre_norm,
     pre_norm_without_stream,
+    undropped_post_norm,
+    undropped_pre_norm,
     without_inner_dropout,
+    without_norm,
 )
 from autograder.checks.ch07_layers.FeedForward import NetworkAsSequence, float64_normal
 from autograder.shared.probes import arguments_after, extremes, gradients, moved, returned_for_views
@@ -122,10 +126,6 @@ class Steps(InSteps, reference.EncoderLayer):
 
 def norm_at_both_ends(self, x, part, norm):
     return norm(pre_norm(self, x, part, norm))
-
-
-def without_norm(self, x, part, norm):
-    return x + self.dropout(part(x))
 
 
 checks = Checks(
@@ -279,6 +279,73 @@ wrong(
 
 
 wrong(
+    "attention returns its weights first",
+    """What does MultiHeadAttention return, in which order, and which part of that does the layer go
+    on with?""",
+    attend=lambda self, x, mask: self.self_attention(x, x, x, mask)[1],
+)
+
+
+wrong(
+    "queries and keys are enough for attention",
+    """What are the first four arguments of MultiHeadAttention's forward, and which of them do you
+    give it?""",
+    attend=lambda self, x, mask: self.self_attention(x, x, mask)[0],
+)
+
+
+wrong(
+    "only pre-norm needs the mask",
+    "In post-norm your attention sees what is masked. Does the mask reach it in both orders?",
+    attend=lambda self, x, mask: self.self_attention(x, x, x, mask if self.norm_first else None)[0],
+)
+
+
+wrong(
+    "only post-norm needs the mask",
+    "In pre-norm your attention sees what is masked. Does the mask reach it in both orders?",
+    attend=lambda self, x, mask: self.self_attention(x, x, x, None if self.norm_first else mask)[0],
+)
+
+
+@wrong(
+    "after pre-norm comes post-norm",
+    """In pre-norm x goes through both parts twice. What does your forward do after the lines for
+    norm_first?""",
+)
+class InBothOrders(Steps):
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            x = Steps.forward(self, x, mask)
+            self.norm_first = False
+            x = Steps.forward(self, x, mask)
+            self.norm_first = True
+            return x
+        return Steps.forward(self, x, mask)
+
+
+for number, name in enumerate(("attention", "the feed-forward network")):
+    wrong(
+        f"in post-norm the sum after {name} stays as it is",
+        f"In post-norm, look at the sum after {name}. What happens to it before it goes on?",
+    )(subclass(Steps, post=only(number, 2, without_norm, post_norm)))
+    wrong(
+        f"in pre-norm {name} reads the sum as it is",
+        f"In pre-norm, what does {name} read: the sum itself?",
+    )(subclass(Steps, pre=only(number, 2, without_norm, pre_norm)))
+    wrong(
+        f"what {name} returns is not dropped",
+        f"In train mode, what should happen to the output of {name} before it is added?",
+    )(
+        subclass(
+            Steps,
+            post=only(number, 2, undropped_post_norm, post_norm),
+            pre=only(number, 2, undropped_pre_norm, pre_norm),
+        )
+    )
+
+
+wrong(
     "a part replaces what it reads",
     """In your layer, what a part returns replaces x. What does a residual connection do with the
     two?""",
@@ -393,6 +460,14 @@ wrong(
     """You normalise what a part returns and add x afterwards. What does post-norm normalise: the
     part's output, or the sum?""",
     post=lambda self, x, part, norm: x + norm(self.dropout(part(x))),
+)
+
+
+wrong(
+    "post-norm normalises x before the sum",
+    """In post-norm you normalise x alone and add what the part returns afterwards. What does the
+    formula have within the norm?""",
+    post=lambda self, x, part, norm: norm(x) + self.dropout(part(x)),
 )
 
 

@@ -147,6 +147,27 @@ wrong(
 )
 
 
+wrong(
+    "an activation lies between 0 and 1",
+    "All of your inner features lie between 0 and 1. Which activation does the formula name?",
+    activation=nn.Sigmoid(),
+)
+
+
+wrong(
+    "nn.ReLU is a function",
+    """`nn.ReLU` is a class: calling it makes a layer. What do you give it, and what comes back?""",
+    activation=nn.ReLU,
+)
+
+
+wrong(
+    "the ReLU comes first",
+    "You apply the ReLU to x. What does the formula apply it to?",
+    forward=lambda self, x: self.linear_2(self.dropout(self.linear_1(torch.relu(x)))),
+)
+
+
 @wrong(
     "one matrix serves both ways",
     "Changing linear_2.weight does not change your result. Do your two layers share a matrix?",
@@ -186,6 +207,14 @@ wrong(
     """In train mode your result is the same each time. What should happen to the features in
     between?""",
     dropping=nn.Identity,
+)
+
+
+wrong(
+    "nn.Dropout is a function",
+    """`nn.Dropout` is a class: calling it makes a layer, and takes a rate. Where do you make yours,
+    and where do you use it?""",
+    forward=lambda self, x: self.linear_2(nn.Dropout(torch.relu(self.linear_1(x)))),
 )
 
 

@@ -247,6 +247,14 @@ wrong(
 
 
 wrong(
+    "the features are always axis 1",
+    """Your result is right for rows, and wrong for a batch of sentences: axis 1 holds the features
+    only where there are two axes. Which axis holds them however many there are?""",
+    statistics=partialmethod(Rules.statistics, axis=1),
+)
+
+
+wrong(
     "one mean and one variance serve the whole tensor",
     """You have one mean for the whole tensor. Each position should be normalised by itself,
     whatever its neighbours hold.""",
@@ -274,6 +282,47 @@ wrong(
     """You divide by the root of the mean square. The variance is the mean square of something else:
     of the distances from what?""",
     statistics=lambda self, x: (x.pow(2).mean(-1, keepdim=True), 0),
+)
+
+
+wrong(
+    "squared distances add up",
+    """Your rows become shorter the more features they have. What is taken of the squared distances:
+    their sum?""",
+    statistics=lambda self, x: (
+        x.var(-1, correction=0, keepdim=True) * x.shape[-1],
+        x.mean(-1, keepdim=True),
+    ),
+)
+
+
+wrong(
+    "the mean distance is squared",
+    """Distances from the mean cancel when you average them. In which order does a variance square
+    and average?""",
+    statistics=lambda self, x: (0 * x.mean(-1, keepdim=True) ** 2, x.mean(-1, keepdim=True)),
+)
+
+
+wrong(
+    "a variance is what the root was taken of twice",
+    """You take a root of something that is a root already. Which of torch's functions gives the
+    variance, and which its root?""",
+    divisor=lambda self, variance: (variance.sqrt() + self.eps).sqrt(),
+)
+
+
+wrong(
+    "a fraction takes in all that is on its left",
+    """Python divides before it subtracts. What exactly is divided in your line, and what should
+    be?""",
+    forward=lambda self, x: (
+        x
+        - x.mean(-1, keepdim=True)
+        / (x.var(-1, correction=0, keepdim=True) + self.eps).sqrt()
+        * self.weight
+        + self.bias
+    ),
 )
 
 

@@ -35,6 +35,25 @@ def pre_norm_without_stream(self, x, part, norm):
     return pre_norm(self, norm(x), part, nn.Identity())
 
 
+def without_norm(self, x, part, norm):
+    return x + self.dropout(part(x))
+
+
+def undropped_post_norm(self, x, part, norm):
+    return norm(x + part(x))
+
+
+def undropped_pre_norm(self, x, part, norm):
+    return x + part(norm(x))
+
+
+def only(number, count, one, others):
+    """Return the steps of so many parts, of which the one with a number, counted from 0, is
+    another than the others.
+    """
+    return tuple(one if each == number else others for each in range(count))
+
+
 WITHOUT_RESIDUAL = {
     "post": lambda self, x, part, norm: norm(self.dropout(part(x))),
     "pre": lambda self, x, part, norm: self.dropout(part(norm(x))),

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from autograder.authoring.checks import Checks
+from autograder.authoring.checks import Checks, subclass
 from autograder.authoring.draw import changing, mask, module_case, normal, weights_named
 from autograder.authoring.drawn import drawn, integer
 from autograder.checks.ch05_multi_head.MultiHeadAttention import by_einsum
@@ -13,10 +13,14 @@ from autograder.checks.ch07_layers import (
     WITHOUT_RESIDUAL,
     AlwaysDropping,
     InSteps,
+    only,
     post_norm,
     pre_norm,
     pre_norm_without_stream,
+    undropped_post_norm,
+    undropped_pre_norm,
     without_inner_dropout,
+    without_norm,
 )
 from autograder.shared.probes import (
     arguments_after,
@@ -120,12 +124,13 @@ class Steps(InSteps, reference.DecoderLayer):
     """Its rules `back` and `across` say which attention is given what."""
 
     order = 1, 2, 3
+    returned = 0
     back = "self_attention x x x self_mask"
     across = "cross_attention x memory memory memory_mask"
 
     def look(self, words, **given):
         attention, *names = words.split()
-        return getattr(self, attention)(*(given[name] for name in names))[0]
+        return getattr(self, attention)(*(given[name] for name in names))[self.returned]
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         given = {"memory": memory, "self_mask": self_mask, "memory_mask": memory_mask}
@@ -289,6 +294,45 @@ wrong(
 
 
 wrong(
+    "the cross-attention gets the target's mask",
+    """Write down the shape of the weights of the second attention, and the shapes of the two masks.
+    Which of them fits?""",
+    across="cross_attention x memory memory self_mask",
+)
+
+
+wrong(
+    "the self-attention gets the source's mask",
+    """Write down the shape of the weights of the first attention, and the shapes of the two masks.
+    Which of them fits?""",
+    back="self_attention x x x memory_mask",
+)
+
+
+wrong(
+    "the memory is keys and values in one",
+    """What are the first four arguments of an attention's forward? The mask comes one place too
+    early.""",
+    across="cross_attention x memory memory_mask",
+)
+
+
+wrong(
+    "attention returns one thing",
+    """What does MultiHeadAttention return, and which part of that does the layer go on with?""",
+    returned=slice(None),
+)
+
+
+wrong(
+    "attention returns its weights first",
+    """What does MultiHeadAttention return, in which order, and which part of that does the layer go
+    on with?""",
+    returned=1,
+)
+
+
+wrong(
     "True in a mask means blocked",
     "What does True mean in a mask of this course: may attend, or may not?",
     self_mask=torch.logical_not,
@@ -372,6 +416,44 @@ wrong(
     "Right for pre-norm. What does your layer do when norm_first is left at its default?",
     post=pre_norm,
 )
+
+
+@wrong(
+    "after pre-norm comes post-norm",
+    """In pre-norm x goes through all parts twice. What does your forward do after the lines for
+    norm_first?""",
+)
+class InBothOrders(Steps):
+    def forward(self, x, *others):
+        if self.norm_first:
+            x = Steps.forward(self, x, *others)
+            self.norm_first = False
+            x = Steps.forward(self, x, *others)
+            self.norm_first = True
+            return x
+        return Steps.forward(self, x, *others)
+
+
+PARTS = "the self-attention", "the cross-attention", "the feed-forward network"
+for number, name in enumerate(PARTS):
+    wrong(
+        f"in post-norm the sum after {name} stays as it is",
+        f"In post-norm, look at the sum after {name}. What happens to it before it goes on?",
+    )(subclass(Steps, post=only(number, 3, without_norm, post_norm)))
+    wrong(
+        f"in pre-norm {name} reads the sum as it is",
+        f"In pre-norm, what does {name} read: the sum itself?",
+    )(subclass(Steps, pre=only(number, 3, without_norm, pre_norm)))
+    wrong(
+        f"what {name} returns is not dropped",
+        f"In train mode, what should happen to the output of {name} before it is added?",
+    )(
+        subclass(
+            Steps,
+            post=only(number, 3, undropped_post_norm, post_norm),
+            pre=only(number, 3, undropped_pre_norm, pre_norm),
+        )
+    )
 
 
 wrong(

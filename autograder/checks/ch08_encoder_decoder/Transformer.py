@@ -5,7 +5,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from autograder.authoring.checks import Checks
+from autograder.authoring.checks import Checks, subclass
 from autograder.authoring.draw import by_name, changing, module_case, normal, padded, weights_named
 from autograder.authoring.drawn import drawn, integer
 from autograder.checks.ch08_encoder_decoder.DecoderLayer import LayerOnTopOfAnEncoderLayer, and_more
@@ -276,6 +276,23 @@ wrong(
 
 
 wrong(
+    "embeddings are divided by the root of d_model",
+    """Your words are small beside the positions. Is the root of d_model meant to make them larger
+    or smaller?""",
+    power=-0.5,
+)
+
+
+@wrong(
+    "the decoder reads the target with the source's table",
+    """The memory is right. One of your two tables is never used: which words does it hold?""",
+)
+class WithTheSourcesTable(Pieces):
+    def embed(self, token_ids, embedding):
+        return Pieces.embed(self, token_ids, self.src_embedding)
+
+
+wrong(
     "embeddings are multiplied by d_model",
     "Your words are too large beside the positions. Which power of d_model are they multiplied by?",
     power=1,
@@ -375,6 +392,14 @@ wrong(
 
 
 wrong(
+    "the decoder may look at everything in the target",
+    """Change a word of the target, and your results before it move. Which mask do your decoder's
+    layers get for the target?""",
+    target_mask=lambda self, tgt: None,
+)
+
+
+wrong(
     "the decoder's words see the future",
     """Change a word of the target, and your results before it move. The decoder must write word by
     word: what may a word see?""",
@@ -402,6 +427,29 @@ wrong(
     for each word?""",
     decode=lambda self, *given: self.generator(Pieces.decode(self, *given)),
     forward=without_generator,
+)
+
+
+wrong(
+    "the decoder reads the source",
+    """Your logits have a row for each word of the source. Which sentence does the decoder write,
+    and which one has become the memory?""",
+)(
+    subclass(
+        Pieces,
+        forward=lambda self, src, tgt: self.generator(self.decode(src, self.encode(src), src)),
+    )
+)
+
+
+wrong(
+    "the target becomes the memory",
+    """`encode` and `decode` are right. Which sentence does your `forward` give to the encoder?""",
+)(
+    subclass(
+        Pieces,
+        forward=lambda self, src, tgt: self.generator(self.decode(tgt, self.encode(tgt), src)),
+    )
 )
 
 
@@ -497,6 +545,43 @@ def with_counts_swapped(self, *arguments):
 def with_one_layer_many_times(self):
     self.encoder = nn.ModuleList(list(self.encoder[:1]) * len(self.encoder))
     self.decoder = nn.ModuleList(list(self.decoder[:1]) * len(self.decoder))
+
+
+@wrong(
+    "a Python list holds layers as well",
+    """The layers are in your lists, but the module does not know of them. Which class of torch.nn
+    is a list that registers what it holds?""",
+    rule="made",
+)
+def with_plain_lists(self):
+    encoder, decoder = list(self.encoder), list(self.decoder)
+    del self.encoder, self.decoder
+    self.encoder, self.decoder = encoder, decoder
+
+
+wrong(
+    "an encoder layer changes what it is given",
+    """Your encoder's layers have no effect. What becomes of what a layer returns?""",
+    encode=lambda self, src: self.finished(self.embed(src, self.src_embedding), "encoder_norm"),
+)
+
+
+wrong(
+    "a decoder layer changes what it is given",
+    """Your decoder's layers have no effect. What becomes of what a layer returns?""",
+    decode=lambda self, tgt, memory, src: self.finished(
+        self.embed(tgt, self.tgt_embedding), "decoder_norm"
+    ),
+)
+
+
+@wrong(
+    "the first layer is all of them",
+    """Right for one layer. When do your methods return: after the loop, or within it?""",
+)
+class ThroughTheFirst(Pieces):
+    def through(self, x, layers, *context):
+        return layers[0](x, *context) if layers else None
 
 
 @wrong(

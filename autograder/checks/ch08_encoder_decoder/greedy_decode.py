@@ -48,6 +48,8 @@ def lengths_in_any_order(rng):
 def greedy_with(
     enough=lambda ids, ended: bool(ended.all()),
     filler=lambda eos_id, next_ids: 0,
+    remembered=lambda ended, ending: ended | ending,
+    joined=lambda ids, next_ids: torch.cat([ids, next_ids[:, None]], dim=1),
     hidden_at=lambda hidden: hidden[:, -1],
     seen=lambda ids: ids,
     words_of=lambda model, hidden: model.generator(hidden).argmax(dim=-1),
@@ -67,8 +69,8 @@ def greedy_with(
             while ids.shape[1] < max_len and not enough(ids, ended):
                 next_ids = words_of(model, hidden_at(model.decode(seen(ids), memory, src)))
                 next_ids = torch.where(ended, filler(eos_id, next_ids), next_ids)
-                ids = torch.cat([ids, next_ids[:, None]], dim=1)
-                ended = ended | (next_ids == eos_id)
+                ids = joined(ids, next_ids)
+                ended = remembered(ended, next_ids == eos_id)
         leave(model, was_training)
         return ids
 
@@ -114,6 +116,14 @@ wrong(
     """Your loop goes on after every sentence has ended. Does it remember a sentence that ended some
     steps ago?""",
     enough=lambda ids, ended: ids.shape[1] > 1 and bool((ids[:, -1] == EOS).all()),
+)
+
+
+wrong(
+    "a sentence has ended while its last word is the end",
+    """A sentence that ended some steps ago is forgotten. What does your boolean of a row hold one
+    step after its end?""",
+    remembered=lambda ended, ending: ending,
 )
 
 
@@ -194,6 +204,44 @@ wrong(
     """You write the same word again and again. Which position of the decoder knows all the words so
     far?""",
     hidden_at=lambda hidden: hidden[:, 0],
+)
+
+
+wrong(
+    "every position gives a next word",
+    """How many positions does your next word come from? Which one of them knows all the words so
+    far?""",
+    hidden_at=lambda hidden: hidden,
+)
+
+
+wrong(
+    "the first axis counts positions",
+    """You take the vectors of the last sentence. Which axis of what `decode` returns counts
+    sentences, and which positions?""",
+    hidden_at=lambda hidden: hidden[-1],
+)
+
+
+wrong(
+    "ids can be appended as they are",
+    """The ids so far have two axes. How many have the next ones, and which one is missing?""",
+    joined=lambda ids, next_ids: torch.cat([ids, next_ids], dim=1),
+)
+
+
+wrong(
+    "ids are appended as a row",
+    """Your ids become more rows, not longer ones. Along which axis does a sentence grow?""",
+    joined=lambda ids, next_ids: torch.cat([ids, next_ids[:, None]], dim=0),
+)
+
+
+wrong(
+    "argmax looks at each row by itself",
+    """Right for a single sentence. Over how many numbers does your argmax run, and how many words
+    does it return for two sentences?""",
+    words_of=lambda model, hidden: model.generator(hidden).argmax(),
 )
 
 
