@@ -188,6 +188,21 @@ hidden(
     layer_case(2, 6, 3, dropout=1.0, norm_first=True),
 )
 hidden(
+    "half of what the target says itself is dropped",
+    layer_case(
+        1,
+        1,
+        2,
+        (4, 2, 2),
+        0.5,
+        True,
+        "none",
+        quiet=(ATTENTIONS[1], "feed_forward"),
+        train=True,
+    ),
+    probe=extremes,
+)
+hidden(
     "half of what the source says is dropped",
     layer_case(
         1,
