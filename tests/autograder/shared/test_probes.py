@@ -468,6 +468,22 @@ def test_a_model_says_how_it_wants_to_be_asked(ask, sentence):
     assert sentence in observe("decoded", ask, decoding_case())["raised"]["message"]
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [lambda: torch.rand(3), lambda: np.random.rand(3)],  # noqa: NPY002
+    ids=["torch", "numpy"],
+)
+def test_what_draws_random_numbers_of_its_own_is_told_so(draw):
+    def answer(x):
+        draw()
+        return x
+
+    seen = observe("returned_without_chance", answer, {"x": Tensor(np.zeros(3), "float64")})
+    assert "drew random numbers of its own" in seen["unfit"]
+    kept = observe("returned_without_chance", lambda x: x, {"x": Tensor(np.zeros(3), "float64")})
+    assert "result" in kept
+
+
 def test_draws_are_what_they_say():
     rng = np.random.default_rng(0)
     assert draw.padded(rng, [3, 1], 4).ne(0).sum(1).tolist() == [3, 1]
