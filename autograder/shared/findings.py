@@ -14,7 +14,7 @@ from autograder.shared.wire import Opaque, Tensor, dtype_name, numbers
 from autograder.shared.wording import article, describe, entry_text, in_places, value_text
 
 # What Python says of an argument that a function has not, and torch of how to leave it.
-UNKNOWN_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument ")
+UNKNOWN_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 AWAY_FROM_TORCH = re.compile(r"\. Use [Tt]ensor\.(detach|cpu)\(\).*", re.DOTALL)
 WITHOUT_SUPER = "does `__init__` begin with `super().__init__()`?"
 MANY_TRUTHS = (
@@ -42,8 +42,6 @@ MEANINGS = (
     ("'float' object cannot be interpreted as an integer", FLOAT_SIZE),
     ("tensors to be on the same device", WHERE),
     ("is not on the expected device", WHERE),
-    ("keyword argument 'dim'", "`dim` is torch's word: what does NumPy call it?"),
-    ("keyword argument 'keepdim'", "`keepdim` is torch's word: what does NumPy call it?"),
 )
 
 
@@ -125,7 +123,12 @@ def meaning(expected, seen):
     if clause := next((clause for words, clause in MEANINGS if words in raised["message"]), ""):
         return clause
     called = UNKNOWN_ARGUMENT.match(raised["message"])
-    return f"what are the arguments of {called[1]} called?" if called else ""
+    if not called:
+        return ""
+    name, argument = called.groups()
+    if argument in ("dim", "keepdim") and (name.startswith("_") or hasattr(np, name)):
+        return f"`{argument}` is torch's word: what does NumPy call it?"
+    return f"what are the arguments of {name} called?"
 
 
 def stub_in(seen):

@@ -211,14 +211,6 @@ wrong(
 
 
 wrong(
-    "nn.Dropout is a function",
-    """`nn.Dropout` is a class: calling it makes a layer, and takes a rate. Where do you make yours,
-    and where do you use it?""",
-    forward=lambda self, x: self.linear_2(nn.Dropout(torch.relu(self.linear_1(x)))),
-)
-
-
-wrong(
     "dropout comes at the end",
     """In train mode some numbers of your result are exactly 0. Which features should be dropped:
     those at the end, or those in between?""",
