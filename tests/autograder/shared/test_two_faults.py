@@ -102,9 +102,11 @@ def without(prepared, index):
     )
 
 
-@pytest.mark.parametrize(("stem", "most"), list(zip(chapters(), (18, 3, 4, 0), strict=False)))
+@pytest.mark.parametrize(("stem", "most"), list(zip(chapters(), (18, 5, 4, 3), strict=False)))
 def test_an_unknown_fault_seldom_meets_the_hint_of_another(stem, most):
-    """Takes each misconception out of the list; what its answer meets then is said of another."""
+    """Takes each misconception out of the list; what its answer meets then is said of another. Two
+    of chapter 2's five and all of chapter 4's have a sister whose hint is true of them, too.
+    """
     told = 0
     for exercise in load_exercises(stem).values():
         prepared = exercise.prepare(PUBLIC_SEED)
