@@ -171,7 +171,7 @@ def test_a_week_on_a_hub(hub):
         learner.get_by_role("menuitem", name="Run", exact=True).click()
         learner.get_by_text("Run All Cells", exact=True).click()
         last = cells.filter(has_text='check("softmax_backward", hidden=True)')
-        expect(last).to_contain_text("when you hand in")
+        expect(last).to_contain_text("More cases, with fresh numbers")
         backward = cells.filter(has_text='check("softmax_backward")')
         expect(backward).to_contain_text("is still the stub")
         checked = cells.filter(has_text='check("softmax")')
