@@ -201,7 +201,7 @@ def train_translator(examples=4000, tested=400, steps=600):
 
 
 def train_tiny_translator(steps=600):
-    """Train a model of four features and one head on eight sentences, small enough to print; it
+    """Train a model of six features and one head on eight sentences, small enough to print; it
     learns them by heart.
     """
     pairs = [
@@ -215,7 +215,7 @@ def train_tiny_translator(steps=600):
             [(verb, VERBS[verb]) for verb in ("sleeps", "eats")],
         )
     ]
-    return train(pairs, [], (4, 1, 1, 1, 8), steps, batch_size=8, rate=2e-2)
+    return train(pairs, [], (6, 1, 1, 1, 12), steps, batch_size=8, rate=2e-2)
 
 
 def cross_attention(model, src, tgt):

@@ -6,6 +6,7 @@
     said, mount } = globalThis.explorerKit;
   const SHOWN = 5; // of the likeliest next words
   const SPECIAL = 3; // ids below are <pad>, <bos> and <eos>
+  const NTH = ["first", "second", "third"]; // of words that come more than once
   const start = { sentence: 0, step: 0 };
 
   // What solutions/ch08_encoder_decoder.py does at one step: the softmax over the logits, and the
@@ -22,6 +23,13 @@
   // The average of the heads for each word of the source.
   const average = (heads) =>
     heads[0].map((_, word) => sum(heads.map((weights) => weights[word])) / heads.length);
+
+  // The words of a source, each told apart from its likes: "first cat", "second cat".
+  const apart = (source) => source.map((word, place) => {
+    const twins = source.filter((other) => other === word).length;
+    const nth = source.slice(0, place).filter((other) => other === word).length;
+    return twins === 1 ? ["", word] : [NTH[nth] ?? `${nth + 1}.`, word];
+  });
 
   const percent = (share) => {
     if (share > 0.999) return "over 99.9%";
@@ -49,9 +57,9 @@
 
     const written = html("p", { class: "decoding-written explorer-result" });
     const candidates = html("tbody");
+    const question = html("caption");
     const words = html("table", { class: "explorer-table decoding-words" },
-      html("caption", {}, "What could come next"),
-      headings(["word", "", "logit", "probability"]), candidates);
+      question, headings(["word", "", "logit", "probability"]), candidates);
     const looks = html("table", { class: "explorer-table decoding-looks" });
 
     function drawCandidates({ probabilities, order }, logits) {
@@ -73,9 +81,9 @@
       };
       const names = ["head", ...heads.map((_, head) => `${head}`), "mean"];
       looks.replaceChildren(html("caption", {}, "Where the heads look"), headings(names),
-        html("tbody", {}, ...source.map((word, place) => {
+        html("tbody", {}, ...apart(source).map((names, place) => {
           const cells = columns.map((weights) => cell(weights[place]));
-          return html("tr", {}, html("th", { scope: "row" }, word), ...cells);
+          return html("tr", {}, html("th", { scope: "row" }, names.join(" ").trim()), ...cells);
         })));
     }
 
@@ -94,6 +102,7 @@
       buttons.show(step + 1, count);
       written.replaceChildren(...before.flatMap((each) => [italian(each), " "]),
         html("strong", {}, italian(word)));
+      question.replaceChildren("What could come after ", italian(`“${before.at(-1)}”`));
       drawCandidates(result, logits);
       drawLooks(sentence.source, attention);
 
@@ -101,7 +110,8 @@
       const place = largestAt(weights);
       const next = said`After ${italian(`“${before.at(-1)}”`)} comes ${italian(`“${word}”`)}, with a
         probability of ${percent(result.probabilities[id])}.`;
-      const most = `The heads look most at “${sentence.source[place]}”`;
+      const [nth, noun] = apart(sentence.source)[place];
+      const most = `The heads look most at ${nth ? `the ${nth} ` : ""}“${noun}”`;
       const end = id < SPECIAL ? " The sentence ends here." : "";
       say([next, ` ${most}, with ${weights[place].toFixed(2)} on average.${end}`]);
     }

@@ -1,10 +1,12 @@
 """Chapter 8: the whole Transformer with its shapes, and the loop that writes a sentence."""
 
-from book.figures.flow.hand import SMALL, Drawing, Picture, Place, width_of
+from book.figures.flow.hand import LINE, SMALL, Drawing, Picture, Place, width_of
 
 ENCODER, DECODER = 76, 252  # where the two columns are
-WIDE, TALL = 144, 30  # of a box
-SELF, CROSS, NETWORK = -142, -212, -282  # heights of the parts of a layer
+WIDE, PAD = 144, 12  # of a box: its width, and what its height has beyond its lines
+SELF, CROSS, NETWORK = -148, -228, -308  # heights of the parts of a layer
+LINEAR, SOFTMAX, OUT = -388, -440, -492
+NORM = "add & norm"
 
 STATIONS = (
     "source ids",
@@ -14,12 +16,16 @@ STATIONS = (
     "target embedded",
     "decoder",
     "logits",
+    "cross-attention",
 )
 
 
 def transformer_diagram(shapes=None):
     """Draw the whole Transformer from bottom to top: the encoder on the left, the decoder on the
     right, and the memory between them.
+
+    Without shapes it shows decoding, with the target so far; with shapes it shows training, with the
+    whole target.
 
     Args:
         shapes: dict from each of `STATIONS` to the shape of that tensor; None for a drawing without
@@ -32,6 +38,12 @@ def transformer_diagram(shapes=None):
         name: f"({', '.join(map(str, shapes[name]))})" for name in STATIONS if shapes is not None
     }
 
+    below_all = "the target without\nits last word" if said else "the target so far"
+    above_all = "next word,\nat each position" if said else "next word"
+    across = "cross-attention"
+    if said:
+        across += f"\nweights {said['cross-attention']}"
+
     def draw(phone):
         sheet = Drawing()
 
@@ -39,36 +51,39 @@ def transformer_diagram(shapes=None):
             start = sheet.words((x, 0), ends, bold=True, size=SMALL + 1)
             last = start.north
             for y, text, kind in parts:
-                box = sheet.box((x, y), text, kind, width=WIDE, height=TALL, size=SMALL)
+                box = sheet.box((x, y), text, kind, width=WIDE, height=_tall(text), size=SMALL)
                 shape = said.get(names.get(y), "")
                 sheet.arrow(last, box.south, role=role, text=shape, side=(8, 0))
                 last = box.north
             return last
 
         embedding = (-58, "embed + positions", "plain")
-        layer = ((SELF, "self-attention", "encoder"), (NETWORK, "feed-forward", "encoder"))
+        layer = (
+            (SELF, f"self-attention\n{NORM}", "encoder"),
+            (NETWORK, f"feed-forward\n{NORM}", "encoder"),
+        )
         names = {-58: "source ids", SELF: "embedded", NETWORK: "memory"}
         top = column(ENCODER, "encoder", "source", (embedding, *layer), names)
-        memory = sheet.box((ENCODER, -352), "memory", "encoder", width=90, height=26, kind="solid")
+        memory = sheet.box((ENCODER, LINEAR), "memory", "encoder", width=90, height=26, kind="solid")
         sheet.arrow(top, memory.south, role="encoder")
         if said:
-            sheet.words((ENCODER, -378), said["memory"], "encoder", size=SMALL)
+            sheet.words((ENCODER, LINEAR - 26), said["memory"], "encoder", size=SMALL)
         middle = (ENCODER + DECODER) / 2
         into = (DECODER - WIDE / 2, CROSS)
-        sheet.arrow(memory.east, (middle, -352), (middle, CROSS), into, role="encoder", width=2.6)
+        sheet.arrow(memory.east, (middle, LINEAR), (middle, CROSS), into, role="encoder", width=2.6)
         sheet.words(
-            (memory.east[0] + 4, -380), "keys,\nvalues", "encoder", anchor="start", size=SMALL
+            (memory.east[0] + 4, LINEAR - 28), "keys,\nvalues", "encoder", anchor="start", size=SMALL
         )
         layer = (
-            (SELF, "masked self-attention", "decoder"),
-            (CROSS, "cross-attention", "decoder"),
-            (NETWORK, "feed-forward", "decoder"),
+            (SELF, f"masked self-attention\n{NORM}", "decoder"),
+            (CROSS, f"{across}\n{NORM}", "decoder"),
+            (NETWORK, f"feed-forward\n{NORM}", "decoder"),
         )
-        ends = ((-360, "linear", "plain"), (-412, "softmax", "plain"))
+        ends = ((LINEAR, "linear", "plain"), (SOFTMAX, "softmax", "plain"))
         below = {-58: "target ids", SELF: "target embedded"}
-        names = below | dict.fromkeys((NETWORK, -360), "decoder") | {-412: "logits"}
-        top = column(DECODER, "decoder", "target so far", (embedding, *layer, *ends), names)
-        out = sheet.words((DECODER, -456), "next word", bold=True, size=SMALL + 1)
+        names = below | dict.fromkeys((NETWORK, LINEAR), "decoder") | {SOFTMAX: "logits"}
+        top = column(DECODER, "decoder", below_all, (embedding, *layer, *ends), names)
+        out = sheet.words((DECODER, OUT), above_all, bold=True, size=SMALL + 1)
         sheet.arrow(top, out.south, role="decoder")
         near = (DECODER + 8, (SELF + CROSS) / 2)
         queries = "queries\n" + said["target embedded"] if said else "queries"
@@ -76,7 +91,7 @@ def transformer_diagram(shapes=None):
         for x, role, low in ((ENCODER, "encoder", SELF), (DECODER, "decoder", SELF)):
             corners = [_around(x, low), _around(x, NETWORK)]
             sheet.frame(corners, "", role, around=8)
-            left = (x - WIDE / 2 - 8, low + 40)
+            left = (x - WIDE / 2 - 8, low + 46)
             sheet.words(left, f"N {role}\nlayers", role, anchor="start", size=SMALL)
         return sheet
 
@@ -84,9 +99,10 @@ def transformer_diagram(shapes=None):
     return Picture(
         "Two columns, from bottom to top. On the left the source goes through embedding and"
         " positions into N encoder layers of self-attention and feed-forward, and becomes the"
-        " memory. On the right the target so far goes through embedding and positions into N"
+        f" memory. On the right {' '.join(below_all.split())} goes through embedding and positions into N"
         " decoder layers of masked self-attention, cross-attention and feed-forward, then"
-        " through a linear layer and a softmax to the next word. One thick arrow leads keys and"
+        f" through a linear layer and a softmax to the {' '.join(above_all.split())}. Each part of a"
+        " layer ends in add and norm. One thick arrow leads keys and"
         " values from the memory to the cross-attention, where the queries come from"
         f" below.{f' Shapes: {shown}.' if said else ''}",
         draw,
@@ -94,7 +110,12 @@ def transformer_diagram(shapes=None):
 
 
 def _around(x, y):
-    return Place(x - WIDE / 2, y - TALL / 2, WIDE, TALL)
+    tall = _tall(f"\n{NORM}")
+    return Place(x - WIDE / 2, y - tall / 2, WIDE, tall)
+
+
+def _tall(text):
+    return PAD + LINE * SMALL * len(text.split("\n"))
 
 
 def generation_loop(source, written, chosen, probabilities, memory_shape):
