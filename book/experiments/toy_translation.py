@@ -200,7 +200,7 @@ def train_translator(examples=4000, tested=400, steps=600):
     return train(pairs[:examples], held_out, (32, 4, 1, 1, 64), steps, batch_size=64, rate=3e-3)
 
 
-def train_tiny_translator(steps=600):
+def train_tiny_translator(steps=300):
     """Train a model of six features and one head on eight sentences, small enough to print; it
     learns them by heart.
     """

@@ -4,8 +4,8 @@ from book.figures.flow.hand import LINE, SMALL, Drawing, Picture, Place, width_o
 
 ENCODER, DECODER = 76, 252  # where the two columns are
 WIDE, PAD = 144, 12  # of a box: its width, and what its height has beyond its lines
-SELF, CROSS, NETWORK = -148, -228, -308  # heights of the parts of a layer
-LINEAR, SOFTMAX, OUT = -388, -440, -492
+SELF, CROSS, NETWORK = -148, -236, -324  # heights of the parts of a layer
+LINEAR, SOFTMAX, OUT = -404, -456, -508  # and of what is above them
 NORM = "add & norm"
 
 STATIONS = (
@@ -24,8 +24,8 @@ def transformer_diagram(shapes=None):
     """Draw the whole Transformer from bottom to top: the encoder on the left, the decoder on the
     right, and the memory between them.
 
-    Without shapes it shows decoding, with the target so far; with shapes it shows training, with the
-    whole target.
+    Without shapes it shows decoding, and with shapes training, where the decoder reads the whole
+    target without its last word.
 
     Args:
         shapes: dict from each of `STATIONS` to the shape of that tensor; None for a drawing without
@@ -40,9 +40,9 @@ def transformer_diagram(shapes=None):
 
     below_all = "the target without\nits last word" if said else "the target so far"
     above_all = "next word,\nat each position" if said else "next word"
-    across = "cross-attention"
+    across = f"cross-attention\n{NORM}"
     if said:
-        across += f"\nweights {said['cross-attention']}"
+        across = across.replace("\n", f"\nweights {said['cross-attention']}\n")
 
     def draw(phone):
         sheet = Drawing()
@@ -64,7 +64,9 @@ def transformer_diagram(shapes=None):
         )
         names = {-58: "source ids", SELF: "embedded", NETWORK: "memory"}
         top = column(ENCODER, "encoder", "source", (embedding, *layer), names)
-        memory = sheet.box((ENCODER, LINEAR), "memory", "encoder", width=90, height=26, kind="solid")
+        memory = sheet.box(
+            (ENCODER, LINEAR), "memory", "encoder", width=90, height=26, kind="solid"
+        )
         sheet.arrow(top, memory.south, role="encoder")
         if said:
             sheet.words((ENCODER, LINEAR - 26), said["memory"], "encoder", size=SMALL)
@@ -72,11 +74,15 @@ def transformer_diagram(shapes=None):
         into = (DECODER - WIDE / 2, CROSS)
         sheet.arrow(memory.east, (middle, LINEAR), (middle, CROSS), into, role="encoder", width=2.6)
         sheet.words(
-            (memory.east[0] + 4, LINEAR - 28), "keys,\nvalues", "encoder", anchor="start", size=SMALL
+            (memory.east[0] + 4, LINEAR - 28),
+            "keys,\nvalues",
+            "encoder",
+            anchor="start",
+            size=SMALL,
         )
         layer = (
             (SELF, f"masked self-attention\n{NORM}", "decoder"),
-            (CROSS, f"{across}\n{NORM}", "decoder"),
+            (CROSS, across, "decoder"),
             (NETWORK, f"feed-forward\n{NORM}", "decoder"),
         )
         ends = ((LINEAR, "linear", "plain"), (SOFTMAX, "softmax", "plain"))
@@ -85,7 +91,7 @@ def transformer_diagram(shapes=None):
         top = column(DECODER, "decoder", below_all, (embedding, *layer, *ends), names)
         out = sheet.words((DECODER, OUT), above_all, bold=True, size=SMALL + 1)
         sheet.arrow(top, out.south, role="decoder")
-        near = (DECODER + 8, (SELF + CROSS) / 2)
+        near = (DECODER + 8, (_around(DECODER, SELF).y + CROSS + _tall(across) / 2) / 2)
         queries = "queries\n" + said["target embedded"] if said else "queries"
         sheet.words(near, queries, "decoder", anchor="start", size=SMALL)
         for x, role, low in ((ENCODER, "encoder", SELF), (DECODER, "decoder", SELF)):
@@ -99,11 +105,11 @@ def transformer_diagram(shapes=None):
     return Picture(
         "Two columns, from bottom to top. On the left the source goes through embedding and"
         " positions into N encoder layers of self-attention and feed-forward, and becomes the"
-        f" memory. On the right {' '.join(below_all.split())} goes through embedding and positions into N"
-        " decoder layers of masked self-attention, cross-attention and feed-forward, then"
-        f" through a linear layer and a softmax to the {' '.join(above_all.split())}. Each part of a"
-        " layer ends in add and norm. One thick arrow leads keys and"
-        " values from the memory to the cross-attention, where the queries come from"
+        f" memory. On the right {' '.join(below_all.split())} goes through embedding and positions"
+        " into N decoder layers of masked self-attention, cross-attention and feed-forward, then"
+        f" through a linear layer and a softmax to the {' '.join(above_all.split())}. Each part of"
+        " a layer ends in add and norm. One thick arrow leads keys and values from the memory"
+        " to the cross-attention, where the queries come from"
         f" below.{f' Shapes: {shown}.' if said else ''}",
         draw,
     )
