@@ -72,11 +72,8 @@ EXAMPLES = {  # the picture -> what it is given
         *(["feed", "cook"], ONE_STEP),
     ),
     "paths_of_rows": ({"animals": ["cat", "dog"], "foods": ["rice"]}, PATHS, [0, 10], [3.3, 1.9]),
-    "order_lost_and_kept": (
-        *(["dog bites man", "man bites dog"], "dog"),
-        *(np.ones((2, 4)), RNG.normal(size=(2, 4))),
-    ),
     "clock_hands": (sinusoidal_encoding(4, 4), ["0: dog", "1", "2", "3"], ["pair 0", "pair 1"]),
+    "turned_together": ({"dog": [0.7, 0.3], "man": [0.9, 0.1]}, [(0, 2), (100, 102), (0, 1)]),
     "one_vector_machine": (SOURCE, TARGET, 16, 32),
     "looking_back_machine": (SOURCE, TARGET, [0.2, 0.6, 0.05, 0.15], 32),
     "look_back_by_hand": (
@@ -241,6 +238,9 @@ def test_the_numbers_are_those_that_were_computed():
     shapes = words_in(PICTURES["transformer_diagram"](STAGES).phone)
     assert "(2, 9, 39)" in shapes and "(2, 9, 32)" in shapes
     hands = PICTURES["clock_hands"](*EXAMPLES["clock_hands"])
+    turned = PICTURES["turned_together"](*EXAMPLES["turned_together"])
+    same, again, other = re.findall(r"\d+° apart", turned.alt)
+    assert same == again != other and words_in(turned.phone).count(same) == 2
     gated = PICTURES["gated_features"](*EXAMPLES["gated_features"])
     assert "\N{MINUS SIGN}0.27" in words_in(gated.wide) and "11.97" in words_in(gated.phone)
     assert "4,096" in words_in(PICTURES["thin_matrices"](64, 2).phone)

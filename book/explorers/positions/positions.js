@@ -93,7 +93,7 @@
     const hidden = { "aria-hidden": "true" };
     const clocks = html("div", { class: "positions-clocks explorer-result", ...hidden });
     const key = html("p", { class: "positions-key explorer-result", ...hidden });
-    const wave = plot("", 0, LAST + FARTHEST, [0, 32, 64, 96, 128], "position");
+    const wave = plot("", 0, LAST + FARTHEST, [0, 32, 64, 96, 128, 160], "position");
     const lines = ["sine", "cosine"].map((name) =>
       draw(wave.drawing, "path", { class: `explorer-line positions-${name}` }));
     const marks = ["first", "second"].map((name) => ({
@@ -167,7 +167,9 @@
       showControls(now);
 
       key.replaceChildren(named("first", `short hand: position ${asked.position}`), " ",
-        named("second", `long hand: position ${other}`));
+        named("second", `long hand: position ${other}`),
+        pairs.length < result.rates.length
+          ? ` ${pairs.length} of the ${result.rates.length} pairs have a clock here` : "");
       wave.heading.replaceChildren(`Pair ${chosen}: `, named("sine", `sine (column ${2 * chosen})`),
         " and ", named("cosine", `cosine (column ${2 * chosen + 1})`));
       const [rate, round] = [result.rates[chosen], result.wavelengths[chosen]].map(sized);

@@ -1,71 +1,8 @@
-"""Chapter 2: the order of words, lost and kept, and a row of clocks."""
+"""Chapter 2: a row of clocks, and two words turned by their positions."""
 
 import numpy as np
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
-
-
-def order_lost_and_kept(sentences, word, alone, placed):
-    """Draw what a layer makes of one word in two orders of a sentence, without positions and with
-    them.
-
-    Args:
-        sentences: the two sentences, of the same words.
-        word: the one whose output is drawn.
-        alone, placed: (2, d_model) its output in each sentence, from the words alone, and from
-            words to which their positions were added.
-
-    Returns:
-        the Picture.
-    """
-    panels = (
-        ("words alone", alone, np.allclose(*alone)),
-        ("words, and their positions added", placed, np.allclose(*placed)),
-    )
-
-    def draw(phone):
-        sheet = Drawing()
-        for panel, (title, vectors, same) in enumerate(panels):
-            x, y = (0, 176 * panel) if phone else (368 * panel, 0)
-            sheet.words((x, y), title, anchor="start", bold=True)
-            sheet.words((x + 232, y + 24), f"what comes out for “{word}”", "muted", size=SMALL)
-            places = []
-            for row, sentence in enumerate(sentences):
-                middle = y + 54 + 64 * row
-                boxes = []
-                for place, each in enumerate(sentence.split()):
-                    role = "orange" if each == word else "plain"
-                    centre = (x + 23 + 50 * place, middle)
-                    boxes.append(sheet.box(centre, each, role, width=46, height=26, size=SMALL))
-                    if panel:
-                        below = (centre[0], middle + 21)
-                        sheet.words(below, f"+ p{place}", "blue", size=SMALL)
-                numbers = [[_signed(number) for number in vectors[row]]]
-                role = "orange" if same or not row else "blue"
-                corner = (x + 164, middle - 12)
-                out = sheet.cells(corner, numbers, role, cell=(34, 24), shares=[[0.6] * 4])
-                sheet.arrow(boxes[-1].east, out.west)
-                places.append(out)
-            sign, role = ("=", "wrong") if same else ("≠", "right")
-            between = (places[0].centre[0], y + 54 + 32)
-            said = "the same vector" if same else "two vectors"
-            sheet.words((between[0], between[1]), f"{sign}  {said}", role, bold=True)
-        return sheet
-
-    first, second = sentences
-    told = [
-        f"from {title} it is {'the same in both' if same else 'different in each'}"
-        for title, _, same in panels
-    ]
-    return Picture(
-        f"The sentences “{first}” and “{second}”, and the vector that a layer makes of “{word}”"
-        f" in each: {' and '.join(told)}.",
-        draw,
-    )
-
-
-def _signed(number):
-    return f"{number:.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def degrees(angle):
@@ -113,5 +50,50 @@ def clock_hands(encoding, row_labels, column_labels):
     return Picture(
         f"Two rows of {len(encoding)} clock faces, one face for each position. Each hand starts at"
         f" twelve o'clock and turns clockwise. Angles: {ways}.",
+        draw,
+    )
+
+
+def turned_together(vectors, places):
+    """Draw two numbers of two words as hands of a clock, turned by 1 radian per position, and the
+    angle between the hands.
+
+    Args:
+        vectors: dict from each of two words to its (2,) numbers: right and up, not turned yet.
+        places: list of (position of the first word, position of the second), one clock each.
+
+    Returns:
+        the Picture.
+    """
+    radius, apart, roles = 52, 118, ("blue", "orange")
+    start = [np.arctan2(*numbers) for numbers in vectors.values()]
+    lengths = [np.hypot(*numbers) for numbers in vectors.values()]
+    between = [
+        np.degrees((start[1] + second - start[0] - first + np.pi) % (2 * np.pi) - np.pi)
+        for first, second in places
+    ]
+
+    def draw(phone):
+        sheet = Drawing()
+        for column, (both, angle) in enumerate(zip(places, between, strict=True)):
+            x = (apart if phone else 200) * column
+            sheet.circle((x, 0), radius)
+            hands = zip(vectors, both, start, lengths, roles, strict=True)
+            for row, (word, place, begin, length, role) in enumerate(hands):
+                reach = (radius - 3) * length / max(lengths)
+                way = np.sin(begin + place), -np.cos(begin + place)
+                sheet.arrow((x, 0), (x + reach * way[0], reach * way[1]), role=role, width=2.6)
+                sheet.words((x, -radius - 34 + 18 * row), f"{word} at {place}", role, size=SMALL)
+            said = f"{degrees(abs(angle))} apart"
+            sheet.words((x, radius + 14), said, bold=True, size=SMALL)
+        return sheet
+
+    first, second = vectors
+    ways = "; ".join(
+        f"{first} at {one} and {second} at {other}, {degrees(abs(angle))} apart"
+        for (one, other), angle in zip(places, between, strict=True)
+    )
+    return Picture(
+        f"{len(places)} clock faces, each with a hand for {first} and one for {second}: {ways}.",
         draw,
     )
