@@ -93,7 +93,7 @@
     const hidden = { "aria-hidden": "true" };
     const clocks = html("div", { class: "positions-clocks explorer-result", ...hidden });
     const key = html("p", { class: "positions-key explorer-result", ...hidden });
-    const wave = plot("", 0, LAST + FARTHEST, [0, 32, 64, 96, 128, 160], "position");
+    const wave = plot("", 0, LAST + FARTHEST, [0, 32, 64, 96, 128], `position ${LAST + FARTHEST}`);
     const lines = ["sine", "cosine"].map((name) =>
       draw(wave.drawing, "path", { class: `explorer-line positions-${name}` }));
     const marks = ["first", "second"].map((name) => ({
