@@ -88,7 +88,10 @@ def test_pairs_are_chosen_with_arrow_keys(chapter):
     pair.press("End")
     assert chapter.locator(".positions-chosen").inner_text() == "pair 31"
     assert pair.get_attribute("aria-valuetext") == "pair 31, columns 62 and 63"
+    key = chapter.locator(".positions-key")
+    assert "8 of the 32 pairs have a clock here" in key.inner_text()
     # Fewer clocks than that: the last one stays chosen.
     chapter.get_by_role("slider", name="Columns").press("Home")
     assert chapter.locator(".positions-chosen").inner_text() == "pair 1"
+    assert "have a clock here" not in key.inner_text()
     assert chapter.errors_seen == []
