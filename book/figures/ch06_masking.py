@@ -50,7 +50,7 @@ def training_losses(curves, held_out, floor):
     figure, ax = plt.subplots(figsize=(4.8, 3.2))
     steps = len(next(iter(curves.values())))
     ax.axhline(floor, color=GREY, linewidth=1, linestyle="--")
-    ax.text(steps, 0.7 * floor, "the lowest honest loss", color=GREY, ha="right", va="top")
+    ax.text(steps, 0.7 * floor, "lowest honest loss (held-out)", color=GREY, ha="right", va="top")
     for (label, losses), colour in zip(curves.items(), (BLUE, ORANGE), strict=True):
         ax.plot(losses, color=colour, linewidth=1.2, label=label)
         ax.plot(steps + 4, held_out[label], "o", color=colour, markersize=7, clip_on=False)
@@ -161,10 +161,13 @@ def influence_pair(shares, inputs, outputs, titles):
     """
     figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4), sharex=True)
     for ax, table, title in zip(axes, shares, titles, strict=True):
-        names = {"xlabel": None, "ylabel": "predicted word", "title": title}
-        heatmap(table, outputs, inputs, **names, darkest=1, ax=ax)
-        for text in ax.texts:
+        names = {"xlabel": None, "ylabel": "read → to be predicted", "title": title}
+        steps = [f"{read} → {said}" for read, said in zip(inputs, outputs, strict=True)]
+        heatmap(table, steps, inputs, **names, darkest=1, ax=ax)
+        for text, number in zip(ax.texts, np.ravel(table), strict=True):
             text.set_fontsize(8)
+            if number == 0:
+                text.set_text("0")
         for row in range(len(outputs) - 1):
             frame = plt.Rectangle(
                 (row + 0.5, row - 0.5), 1, 1, fill=False, edgecolor=ORANGE, linewidth=1.6

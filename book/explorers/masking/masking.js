@@ -83,7 +83,7 @@
   const quoted = (word) => italian(`“${word}”`);
 
   // What there is to say of a mask, sentence by sentence.
-  function remarks(words, mask, { weights, gradients }) {
+  function remarks(words, mask, late, { weights, gradients }) {
     const all = words.flatMap((_, output) => words.map((_, input) => [output, input]));
     const ahead = all.filter(([output, input]) =>
       input > output && moving(gradients[output][input]));
@@ -103,8 +103,8 @@
     const empty = words.filter((_, row) => !mask[row].some(Boolean));
     if (empty.length)
       sentences.push(said`${listed(empty.map(quoted))} may attend to nothing: weights and output
-        are 0. With −∞ alone they would be nan.`);
-    const short = weights.filter((row, at) => mask[at].some(Boolean) && sum(row) < 1 - 1e-6).length;
+        are 0. ${late ? "Zeros after the softmax never make nan." : "With −∞ alone they would be nan."}`);
+    const short = weights.filter((row) => sum(row) < 1 - 1e-6).length;
     if (short) sentences.push([`Rows that do not sum to 1: ${short}.`]);
     return sentences;
   }
@@ -241,7 +241,7 @@
         .toggle("masking-leak", input > output && moving(result.gradients[output][input]))));
       presets.inputs.forEach((radio, i) => { radio.checked = PRESETS[i] === now.preset; });
       late.input.checked = now.late;
-      const sentences = remarks(words, result.mask, result);
+      const sentences = remarks(words, result.mask, now.late, result);
       say(sentences.map((sentence) => html("p", {}, ...sentence)),
         sentences.map((sentence) => [sentence, " "]));
     }
