@@ -203,13 +203,6 @@ def share_of_weight(weights, token_ids):
     return weights.gather(-1, spots).transpose(1, 2)[apart].mean(0)
 
 
-def overlaps(weights):
-    """Return how much of their weight two heads have in common, (heads, heads): 1 for equal maps, 0
-    for maps that never meet.
-    """
-    return torch.minimum(weights[:, :, None], weights[:, None]).sum(-1).mean((0, 3))
-
-
 def explorer_state(model, texts, decimals=3):
     """Return what the explorer `heads` starts from: for each sentence its words, weights and
     offers, rounded.

@@ -34,7 +34,6 @@ from book.figures.ch04_attention import (
 from book.figures.ch05_multi_head import (
     head_maps,
     jobs_of_heads,
-    overlap_before_and_after,
     right_by_heads,
 )
 from book.figures.ch06_masking import (

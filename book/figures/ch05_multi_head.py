@@ -20,9 +20,8 @@ def right_by_heads(shares, questions):
     figure, axes = plt.subplots(1, len(questions), figsize=(4.8, 2.6), sharey=True)
     for column, (ax, question) in enumerate(zip(axes, questions, strict=True)):
         for place, right in enumerate(shares.values()):
-            across = place + np.linspace(-0.18, 0.18, len(right))
             ax.plot(
-                across,
+                [place] * len(right),
                 100 * right[:, column],
                 "o",
                 color=BLUE,
@@ -92,34 +91,4 @@ def jobs_of_heads(matrices, questions, titles):
                     color=colour,
                     fontsize=7,
                 )
-    return figure
-
-
-def overlap_before_and_after(groups):
-    """Draw the overlap of the attention maps of pairs of heads, one dot for each pair, one row for
-    each kind of model.
-
-    Args:
-        groups: dict from a label to the (models, pairs) overlaps between 0 and 1.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(4.8, 1.9))
-    for row, (numbers, colour) in enumerate(zip(groups.values(), (GREY, BLUE), strict=True)):
-        # A line for each model.
-        heights = -row + np.linspace(0.22, -0.22, len(numbers))[:, np.newaxis]
-        ax.plot(
-            numbers,
-            np.broadcast_to(heights, numbers.shape),
-            "o",
-            color=colour,
-            alpha=0.6,
-            markeredgewidth=0,
-            markersize=5,
-        )
-    ax.set_yticks([-row for row in range(len(groups))], groups)
-    ax.set(xlabel="overlap of two heads' maps", xlim=(-0.02, 1.02), ylim=(-len(groups) + 0.5, 0.5))
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
     return figure

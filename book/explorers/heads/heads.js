@@ -109,7 +109,7 @@
     const gates = Array.from({ length: heads }, (_, head) =>
       slider(`Head ${head}`, { min: 0, max: 1, step: 0.05 }, (gate) =>
         choose({ gates: model.get("gates").map((old, i) => (i === head ? gate : old)) })));
-    const averaged = checkbox("One average: every head uses the mean of all maps", (on) =>
+    const averaged = checkbox("One average: replace all maps by their mean (the model was not trained for this)", (on) =>
       choose({ averaged: on }));
     // a learner's heads mix as they do
     const switches = model.get("computed") ? [] : [averaged.field];

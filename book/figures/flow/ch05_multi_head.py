@@ -9,7 +9,7 @@ SHEETS = 8  # at most so many heads are drawn
 BROAD, TALL = 64, 34  # of a matrix, in pixels
 
 
-def one_head_or_two(words, of, value, features, together, apart):
+def one_head_or_two(words, of, value, features, together, apart, other=None):
     """Draw how two questions share one average, and how two heads keep them apart.
 
     Args:
@@ -19,16 +19,18 @@ def one_head_or_two(words, of, value, features, together, apart):
         features: what each of the two numbers of a value means.
         together: (seq_len,) the weights of a single head.
         apart: dict from the names of two heads to their weights, (seq_len,).
+        other: another sentence and its (seq_len, 2) values, to which the same weights are applied.
 
     Returns:
         the Picture.
     """
+    results = [(" ".join(words), value)] + ([other] if other else [])
     panels = (("one head", {"": together}, ["plain"]), ("two heads", apart, HEADS[:2]))
 
     def draw(phone):
         sheet, step = Drawing(), 68
         for panel, (title, rows, roles) in enumerate(panels):
-            left, top = (0, 264 * panel) if phone else (step * len(words) * 1.3 * panel, 0)
+            left, top = (0, 300 * panel) if phone else (step * len(words) * 1.35 * panel, 0)
             middle = left + step * (len(words) - 1) / 2
             sheet.words((left - 22, top - 44), title, anchor="start", bold=True)
             boxes = []
@@ -39,30 +41,44 @@ def one_head_or_two(words, of, value, features, together, apart):
                 boxes.append(sheet.cells((x - 22, top), shown, "value", cell=(22, 22)))
             for head, ((name, weights), role) in enumerate(zip(rows.items(), roles, strict=True)):
                 centre = middle + (head - (len(rows) - 1) / 2) * 92
-                found = weights @ value
-                shown = [[f"{number:.2f}" for number in found]]
-                corner = (centre - 46, top + 116)
-                out = sheet.cells(corner, shown, role, cell=(46, 26), shares=[[0.8, 0.8]])
+                outs = []
+                for row, (_, numbers) in enumerate(results):
+                    shown = [[f"{number:.2f}" for number in weights @ numbers]]
+                    corner = (centre - 46, top + 116 + 32 * row)
+                    each = sheet.cells(corner, shown, role, cell=(46, 26), shares=[[0.8, 0.8]])
+                    outs.append(each)
+                out, lower = outs[0], 32 * (len(outs) - 1)
                 for box, weight in zip(boxes, weights, strict=True):
                     if weight > 0.1:
-                        end = out.at(0.5 + (box.centre[0] - centre) / 400, 0)
+                        end = out.at(0.5 + (box.centre[0] - centre) / 1200, 0)
                         width = 1 + 6 * weight
                         sheet.arrow(box.south, end, role=role, width=width, text=f"{weight:.2f}")
                 for place, feature in enumerate(features):
-                    below = (out.column(place, 2).centre[0], top + 154)
+                    below = (out.column(place, 2).centre[0], top + 154 + lower)
                     sheet.words(below, feature, "muted", size=SMALL)
                 if name:
-                    sheet.words((centre, top + 172), name, role, bold=True, size=SMALL)
-            below = (middle, top + (190 if len(rows) > 1 else 172))
+                    sheet.words((centre, top + 172 + lower), name, role, bold=True, size=SMALL)
+            if other:
+                for row, (sentence, _) in enumerate(results):
+                    short = " ".join(sentence.split()[:3])
+                    at = (middle - 46 * len(rows) - 8, top + 129 + 32 * row)
+                    sheet.words(at, short, "muted", anchor="end", size=SMALL)
+            below = (middle, top + lower + (190 if len(rows) > 1 else 172))
             sheet.words(below, f"what “{of}” gets", "muted", size=SMALL)
         return sheet
 
     one = _listed(together @ value)
+    both = " and ".join(_listed(each @ other[1]) for each in apart.values()) if other else ""
     two = " and ".join(f"“{name}” {_listed(each @ value)}" for name, each in apart.items())
     return Picture(
         f"The sentence “{' '.join(words)}”, each word with a value of two numbers. With one head,"
         f" lines from two words meet in one average, {one}. With two heads, one line leads to"
-        f" each of two averages that lie side by side, {two}.",
+        f" each of two averages that lie side by side, {two}."
+        + (
+            f" For “{other[0]}” one head gives {_listed(together @ other[1])}, and two give {both}."
+            if other
+            else ""
+        ),
         draw,
     )
 
@@ -158,7 +174,7 @@ def split_attend_join(shapes, num_heads):
             pile = _pile(
                 sheet, (at[0] + 12, 206) if phone else (216, at[1]), pile_size, shown, role
             )
-            above = (whole.centre[0], pile.y - 32)
+            above = (whole.centre[0], pile.y - 20)
             sheet.arrow(*((whole.south, above) if phone else (whole.east, pile.west)), role=role)
             piles.append(pile)
         if phone:
@@ -172,19 +188,19 @@ def split_attend_join(shapes, num_heads):
         if phone:
             down = weights.centre[1]
             sheet.arrow((q.centre[0], 250), (q.centre[0], down), (weights.x, down), role="query")
-            sheet.arrow((k.centre[0], 266), (k.centre[0], down), (weights.x + 66, down), role="key")
+            sheet.arrow((k.centre[0], 266), (k.centre[0], down), (weights.x + 52, down), role="key")
             sheet.words(
                 (176, down), f"weights {said['weights']}", "query", anchor="start", size=SMALL
             )
-            sheet.arrow(weights.south, (weights.centre[0], 390), role="query")
+            sheet.arrow(weights.south, (weights.centre[0], 412), role="query")
             x, down = v.centre[0], found.centre[1]
-            sheet.arrow((x, 250), (x, down), (found.x + 54, down), role="value")
+            sheet.arrow((x, 250), (x, down), (found.x + 38, down), role="value")
             _below(sheet, found, said["found"])
         else:
             sheet.arrow((q.east[0] + 28, q.centre[1] - 8), weights.at(0, 0.3), role="query")
             sheet.arrow((k.east[0] + 28, k.centre[1] - 8), weights.at(0, 0.8), role="key")
             sheet.arrow(
-                (weights.east[0] + 30, weights.centre[1] - 4), found.at(0.2, -0.85), role="query"
+                (weights.east[0] + 30, weights.centre[1] - 4), found.at(0.6, -0.35), role="query"
             )
             sheet.arrow((v.east[0] + 28, v.centre[1] - 8), found.at(-0.05, 0.8), role="value")
             sheet.words(
@@ -201,7 +217,7 @@ def split_attend_join(shapes, num_heads):
                 label = f"{'side by side' if each is merged else 'output'} {said[name]}"
                 sheet.words((each.east[0] + 8, each.centre[1]), label, anchor="start", size=SMALL)
         else:
-            sheet.arrow((found.east[0] + 30, found.centre[1]), merged.west)
+            sheet.arrow((found.east[0] + 18, found.centre[1]), merged.west)
             sheet.arrow(merged.east, out.west)
             _below(sheet, merged, said["merged"])
             _below(sheet, out, said["output"])
