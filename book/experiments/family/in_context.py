@@ -12,8 +12,8 @@ letters and texts twice as long, less than half was looked up after 1,000 steps.
 
     python -m book.experiments in_context
 
-trains five seeds; the page runs the model of seed 0, whose weights the same command writes to
-`book/measured/in_context.safetensors`, in 16 bits.
+trains five seeds; the page runs and looks into the model of seed 0, whose weights the same command
+writes to `book/measured/in_context.safetensors`, in 16 bits.
 """
 
 import torch
@@ -23,6 +23,8 @@ from book.experiments import Experiment
 from book.experiments.family.alice import INITIALISATION, PAD, Letters
 from book.experiments.measurements import FOLDER
 from book.experiments.undisturbed import undisturbed
+from solutions.ch06_masking import causal_mask
+from solutions.ch12_interpretation import ablate_heads, induction_score
 from solutions.ch13_family import next_word_loss
 
 WEIGHTS = FOLDER / "in_context.safetensors"
@@ -125,6 +127,38 @@ def by_examples(model, ids):
         "shown": shown.float().mean(dim=0).tolist(),
         "looked_up": found[shown].float().mean().item(),
         "guessed": found[~shown].float().mean().item(),
+    }
+
+
+@torch.no_grad()
+def looked_into(model, ids):
+    """See how a model looks a letter up.
+
+    Returns:
+        dict: `induction`, for each layer the scores of its heads; `looked_up_without`, for each
+        layer what is right where the letter was shown before if no head of the layer finds
+        anything; `by_place`, for each place the share that is right of the later letters that were
+        shown there and nowhere else.
+    """
+    seen, mask = model.token_embedding(ids), causal_mask(ids.shape[1])
+    seen = seen + model.position_embedding(torch.arange(ids.shape[1]))
+    scores, without = [], []
+    for layer in model.layers:
+        rows = layer.norm_1(seen)
+        weights = layer.self_attention(rows, rows, rows, mask)[1]
+        scores.append(induction_score(weights, ids).mean(dim=0).tolist())
+        seen = layer(seen, mask)
+        with ablate_heads(layer.self_attention, torch.zeros(weights.shape[1])):
+            without.append(by_examples(model, ids)["looked_up"])
+    found = model(ids, pad_id=PAD)[:, ::2].argmax(dim=-1) == ids[:, 1::2]
+    same = (ids[:, None, ::2] == ids[:, ::2, None]).tril(-1)  # (count, later, earlier)
+    once = same & (same.sum(dim=-1, keepdim=True) == 1)
+    places = range(PAIRS - 1)
+    right = [found[once[:, :, place].nonzero(as_tuple=True)].float().mean() for place in places]
+    return {
+        "induction": scores,
+        "looked_up_without": without,
+        "by_place": [each.item() for each in right],
     }
 
 

@@ -199,6 +199,7 @@
         row.classList.toggle("family-moves", Boolean(seen) && moves);
         row.classList.toggle("family-still", Boolean(seen) && !moves);
       });
+      mask.classList.toggle("family-unseen", !seen); // it would give the answer away
       see.textContent = seen ? "Predict again" : "See what moves";
       const changed = now.image ? now.inputs[input] : worded(now, `“${now.inputs[input]}”`, input);
       if (!seen) {
