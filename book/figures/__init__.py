@@ -78,7 +78,6 @@ from book.figures.ch12_interpretation import (
     two_circuits,
 )
 from book.figures.ch13_family import (
-    clouds,
     learned_from_few,
     losses_by_step,
     on_straight_lines,

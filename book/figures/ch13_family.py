@@ -3,11 +3,12 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREEN, GREY, KEY, ORANGE, PURPLE, QUERY
+from book.figures.style import BLUE, GREY, KEY, ORANGE, QUERY
 
 
 def turning_pairs(query, key, places):
-    """Draw one pair of features of a query and of a key as arrows, turned by their positions.
+    """Draw one pair of features of a query and of a key as arrows, turned by their positions, and
+    faint where they are at position 0.
 
     Args:
         query, key: dict from a position to the two numbers there.
@@ -16,7 +17,7 @@ def turning_pairs(query, key, places):
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(1, len(places), figsize=(5.4, 1.8))
+    figure, axes = plt.subplots(1, len(places), figsize=(6.6, 2.5))
     around = np.linspace(0, 2 * np.pi, 200)
     for ax, (at_query, at_key) in zip(axes, places, strict=True):
         ax.plot(np.cos(around), np.sin(around), color="#DDDDDD", linewidth=1)
@@ -28,13 +29,15 @@ def turning_pairs(query, key, places):
         turn = (angles[0] - angles[1] + np.pi) % (2 * np.pi) - np.pi
         between = angles[1] + np.linspace(0, turn, 60)
         ax.plot(0.4 * np.cos(between), 0.4 * np.sin(between), color=GREY, linewidth=1.2)
+        for tip, colour in ((query[0], QUERY), (key[0], KEY)):
+            ax.plot(*zip((0, 0), tip, strict=True), color=colour, linewidth=2, alpha=0.25)
         for tip, colour, label in ends:
             style = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 0, "shrinkB": 0}
             ax.annotate("", tip, (0, 0), arrowprops=style)
             away = 1.18 * np.asarray(tip)
             side = "left" if tip[0] > 0.3 else "right" if tip[0] < -0.3 else "center"
-            ax.text(*away, label, ha=side, va="center", fontsize=8, color=colour)
-        ax.set(xlim=(-2.1, 2.1), ylim=(-1.4, 1.4), aspect="equal")
+            ax.text(*away, label, ha=side, va="center", fontsize=9, color=colour)
+        ax.set(xlim=(-1.9, 1.9), ylim=(-1.4, 1.4), aspect="equal")
         ax.axis("off")
     return figure
 
@@ -91,40 +94,6 @@ def right_by_examples(models, ceiling, guess):
     ax.axhline(100 * guess, color=GREY, linestyle=":", label="guessing")
     ax.set(xlabel="examples in the prompt", ylabel="percent right", ylim=(0, 104))
     ax.legend(fontsize=8, loc="upper left")
-    return figure
-
-
-def clouds(groups, panels, *, lines=(), ticks=()):
-    """Show trainings as dots in planes, those that belong together in one colour.
-
-    Args:
-        groups: dict from a label to a list of dict, one for each training.
-        panels: list of (key of x, key of y, label of x, label of y).
-        lines: for each panel a list of (label, y), drawn as dotted lines.
-        ticks: of the axis of x, which is logarithmic if there are any.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.6, 3.1), squeeze=False)
-    colours = (BLUE, ORANGE, GREEN, PURPLE, GREY)
-    for place, (ax, (x, y, xlabel, ylabel)) in enumerate(zip(axes[0], panels, strict=True)):
-        for (label, runs), colour in zip(groups.items(), colours, strict=False):
-            numbers = [run[x] for run in runs], [run[y] for run in runs]
-            ax.plot(*numbers, "o", color=colour, alpha=0.65, mew=0, label=label)
-        for label, height in lines[place] if lines else ():
-            ax.axhline(height, color=GREY, linestyle=":", linewidth=1)
-            ax.annotate(
-                label, (1, height), xycoords=("axes fraction", "data"), ha="right", va="bottom",
-                fontsize=8,
-            )  # fmt: skip
-        ax.set(xlabel=xlabel, ylabel=ylabel)
-        if ticks:
-            ax.set_xscale("log")
-            ax.set_xticks(ticks, ticks)
-            ax.minorticks_off()
-    handles = axes[0][0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper right", ncols=len(groups), fontsize=8)
     return figure
 
 

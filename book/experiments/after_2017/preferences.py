@@ -4,13 +4,16 @@ It goes on with pieces of the book, twice with each. A rule is the judge: of the
 prefers the one whose words are shorter on average. The model is then trained on these pairs by
 direct preference optimisation (Rafailov et al. 2023), with several strengths `beta` of the pull
 towards the model as it was. Afterwards it is asked three things: how often is its text preferred to
-one of the model as it was, how far has it moved, and what does it still know of the book?
+one of the model as it was, how far has it moved, and what does it still know of the book? One loss
+is on the book's short words alone, because a taste for these is no reason to predict them worse.
+Beside that is written how far the texts of the training pairs have moved, on either side.
 
 Prompts for training come from the chapters that the model has read, those for asking from the last
 chapter.
 """
 
 import copy
+import re
 
 import torch
 from torch.nn import functional
@@ -22,6 +25,7 @@ from book.experiments.undisturbed import undisturbed
 PROMPT, LENGTH = 12, 32  # letters
 PROMPTS, ASKED = 240, 120  # of the training, and of the questions afterwards
 BATCH, RATE = 16, 1e-3
+SHORT = 3  # letters of a short word, at most
 
 
 @torch.no_grad()
@@ -60,6 +64,37 @@ def log_probability(model, ids):
     """Return how likely a model finds what comes after each prompt: (batch,), in nats."""
     logits = model(ids, pad_id=alice.PAD)[:, PROMPT - 1 : -1]
     return -functional.cross_entropy(logits.mT, ids[:, PROMPT:], reduction="none").sum(dim=1)
+
+
+@torch.no_grad()
+def loss_on_short_words(model, text):
+    """Return a model's mean loss on the letters of the words of a text that have at most `SHORT`
+    letters, in nats a letter.
+    """
+    inside = torch.zeros(len(text), dtype=torch.bool)
+    for word in re.finditer("[A-Za-z]+", text):
+        inside[word.start() : word.end()] = len(word[0]) <= SHORT
+    pieces, asked = (alice.cut(each, model.max_len) for each in (alice.encoded(text), inside))
+    logits = model(pieces, pad_id=alice.PAD)[:, :-1]
+    losses = functional.cross_entropy(logits.mT, pieces[:, 1:], reduction="none")
+    return losses[asked[:, 1:]].mean().item()
+
+
+@torch.no_grad()
+def moved(model, reference, chosen, rejected):
+    """Return dict: `won` and `lost`, how much likelier a model finds the texts of each side of the
+    pairs than the model as it was, on average, in nats a text; and the share of winners that
+    `fell`, which it finds less likely.
+    """
+    won, lost = (
+        log_probability(model, each) - log_probability(reference, each)
+        for each in (chosen, rejected)
+    )
+    return {
+        "won": won.mean().item(),
+        "lost": lost.mean().item(),
+        "fell": (won < 0).float().mean().item(),
+    }
 
 
 def dpo_loss(chosen, rejected, beta):
@@ -135,19 +170,23 @@ def asked(model, reference, prompts, rivals, pieces, seed):
 
     Returns:
         dict: `wins`, how often its text is preferred to the rival; `letters` of a word on average;
-        `different`, the share of different words in a text; `kl`, how much likelier its texts are
-        to itself than to the model as it was, in nats a text; `old`, the loss on the pieces; and a
-        `text`.
+        `known`, the share of words, without the first and the last of a text, that the book has,
+        too; `different`, the share of different words in a text; `kl`, how much likelier its texts
+        are to itself than to the model as it was, in nats a text; `old`, the loss on the pieces;
+        and a `text`.
     """
     ids = continued(model, prompts, torch.Generator().manual_seed(seed))
     texts = written(ids)
-    moved = log_probability(model, ids) - log_probability(reference, ids)
+    likelier = log_probability(model, ids) - log_probability(reference, ids)
     words = [text.split() for text in texts]
+    book = {*re.findall("[a-z]+", alice.texts()["train"].lower())}
+    whole = [word for text in texts for word in re.findall("[a-z]+", text.lower())[1:-1]]
     return {
         "wins": sum(map(judged, texts, rivals)) / len(texts),
         "letters": sum(map(word_length, texts)) / len(texts),
+        "known": sum(word in book for word in whole) / len(whole),
         "different": sum(len(set(each)) / max(len(each), 1) for each in words) / len(words),
-        "kl": moved.mean().item(),
+        "kl": likelier.mean().item(),
         "old": alice.loss_on(model, pieces),
         "text": texts[0],
     }
@@ -162,8 +201,8 @@ def measure(steps, betas, seeds, part="test", rate=RATE):
         part: the chapter from which it is asked.
 
     Returns:
-        list of dict: `seed`, `beta` (null for the model as it was), `pairs`, and what `asked`
-        finds.
+        list of dict: `seed`, `beta` (null for the model as it was), `pairs`, what `asked` and
+        `moved` find, and `short`, the loss on the short words of the part.
     """
     book = {name: alice.encoded(text) for name, text in alice.texts().items()}
     reference, rows = alice.loaded(), []
@@ -180,7 +219,9 @@ def measure(steps, betas, seeds, part="test", rate=RATE):
                     order = torch.Generator().manual_seed(seed)
                     prefer(model, reference, chosen, rejected, beta, steps, order, rate)
                 row = {"seed": seed, "beta": beta, "pairs": len(chosen)}
-                rows.append(row | asked(model, reference, prompts, rivals, pieces, seed))
+                row |= asked(model, reference, prompts, rivals, pieces, seed)
+                row |= moved(model.eval(), reference.eval(), chosen, rejected)
+                rows.append(row | {"short": loss_on_short_words(model, alice.texts()[part])})
     return rows
 
 
