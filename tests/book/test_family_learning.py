@@ -142,6 +142,31 @@ def test_pairs_are_judged_and_learned(tiny):
     assert (gains[0] > gains[1]).float().mean() > 0.8
 
 
+def test_a_model_that_is_as_it_was_has_not_moved(tiny):
+    ids = torch.randint(68, (3, preferences.PROMPT + preferences.LENGTH))
+    assert preferences.moved(tiny, tiny, ids, ids) == {"won": 0, "lost": 0, "fell": 0}
+
+
+def test_the_loss_on_short_words_asks_for_nothing_else(tiny):
+    text = "I am Wonderland "
+    with torch.no_grad():
+        logits = tiny(alice.encoded(text)[None], pad_id=alice.PAD)[0].log_softmax(dim=-1)
+    by_hand = [-logits[place - 1, alice.letters().index(text[place])] for place in (2, 3)]
+    tiny.position_embedding = torch.nn.Embedding.from_pretrained(
+        tiny.position_embedding.weight[: len(text)]
+    )
+    found = preferences.loss_on_short_words(tiny, text)
+    assert found == pytest.approx(sum(by_hand).item() / 2, rel=1e-4)
+
+
+def test_the_lookup_of_the_page_needs_its_first_layer_alone():
+    with one_thread():
+        found = in_context.looked_into(in_context.loaded(), in_context.asked(0)[:300])
+    assert max(map(max, found["induction"])) < 0.3
+    first, second = found["looked_up_without"]
+    assert first < 0.2 and second > 0.75
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_other_seeds_learn_from_the_prompt_and_not_without_mappings():
