@@ -82,7 +82,7 @@ def answers(shares, rows, columns, *, decimals=2):
     slanted names.
 
     Args:
-        shares: (rows, columns) non-negative.
+        shares: (rows, columns); what is below 0 is white, as 0 is.
         rows, columns: names of what gives, and of what gets.
         decimals: digits after the point; None leaves the numbers out.
 
