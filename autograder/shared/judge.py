@@ -82,8 +82,7 @@ def judge(exercise, observations, suspects=()):
         if found is None:
             verdicts.append(Verdict(case.title, True, case.weight, earned=1.0))
             continue
-        more = relation or meaning(case.expected, seen)
-        if lookalike is None and more:
+        if lookalike is None and (more := relation or meaning(case.expected, seen)):
             found = f"{found}; {more}"
         if right:
             found = f"{found}; what it returns as {' and '.join(right)} is right, and counts"
@@ -111,9 +110,7 @@ def related(exercise, pairs, findings):
 
 
 def message_about(exercise, case, seen, found, hint):
-    """Return what was tried, what was found and the hint, on one line; a call that is long comes
-    last.
-    """
+    """Return what was tried, what was found and the hint, on one line; a long call comes last."""
     if "unfit" in seen or stub_in(seen):
         return f"{sentence(f'{exercise.name} {found}')}{hint}"
     call = call_of(exercise.name, case)
