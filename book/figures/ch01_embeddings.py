@@ -53,15 +53,16 @@ def loss_and_width(curves, lines, widths, cosines):
     for label, loss in lines.items():
         left.axhline(loss, color=GREY, linewidth=0.9, linestyle="--", zorder=0)
         left.annotate(
-            label, (1, loss), (0, 3), xycoords=("axes fraction", "data"), ha="right",
-            textcoords="offset points", color=GREY,
+            label, (1, loss), (-2, 3 if loss > 3 else -11), xycoords=("axes fraction", "data"),
+            ha="right", textcoords="offset points", color=GREY,
         )  # fmt: skip
     left.set(xlabel="step", ylabel="loss", xlim=(0, len(each) - 1), ylim=(0, None))
     left.legend(title="size of the start", loc="upper right")
-    for colour, (label, means) in zip((ORANGE, BLUE), cosines.items(), strict=True):
+    sides = (0.96, 1.04)  # so that no point hides another
+    for side, colour, (label, means) in zip(sides, (ORANGE, BLUE), cosines.items(), strict=True):
         middle = np.mean(means, axis=1)
         right.plot(widths, middle, color=colour)
-        right.plot(widths, means, "o", color=colour, alpha=0.6, markeredgewidth=0)
+        right.plot(side * np.array(widths), means, "o", color=colour, alpha=0.6, markeredgewidth=0)
         below = -16 if middle[-1] > 0.5 else -5  # of the line
         right.annotate(
             label, (widths[-1], middle[-1]), (-14, below), textcoords="offset points", ha="right",

@@ -176,7 +176,7 @@ def test_neighbours_are_the_nearest_rows(page, neighbours):
 
 
 def test_one_goes_on_from_a_neighbour(page, neighbours):
-    assert neighbours.locator("tbody th").first.inner_text() == "eyes"
+    assert neighbours.locator("tbody th").first.inner_text() == "king"
     second = neighbours.get_by_role("button").nth(1)
     name = second.inner_text()
     second.press("Enter")

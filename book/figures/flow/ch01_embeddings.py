@@ -241,13 +241,23 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
             f" neighbour, “{neighbour}”, gets {before:.2f}.",
             "The error is the probability, minus 1 for the true neighbour. Below 0: this score"
             " should rise. Above 0: it should fall.",
-            f"Now both move. “{centre}” and “{neighbour}” come towards each other, the wrong"
-            f" candidates are pushed off, and “{neighbour}” would now get {after:.2f}.",
+            f"Each error times its row of R is subtracted from “{centre}”:"
+            f" {_sum_of_pushes(row, step)}. The rows of R move, too, and “{neighbour}” would now"
+            f" get {after:.2f}.",
         ),
     )
 
 
 _MINUS = "\N{MINUS SIGN}"
+
+
+def _sum_of_pushes(row, step):
+    """Write out how one step makes the new row from the old one."""
+    pushes = [
+        f" {'−' if error > 0 else '+'} {abs(error):.2f}\u00a0·\u00a0{_vector(met)}"
+        for error, met in zip(step["error"], step["readout"], strict=True)
+    ]
+    return f"{_vector(row)}{''.join(pushes)} = [{', '.join(_hundredths([step['row']])[0])}]"
 
 
 def _hundredths(rows):
@@ -281,8 +291,10 @@ def paths_of_rows(groups, paths, steps, losses):
                         sheet.arrow(spots[number - 1][word], at, role=roles[name], head=False)
                     sheet.circle(at, 5 if number == len(spots) - 1 else 2, role=roles[name])
         with sheet.step(1):
-            start = spots[0].mean(axis=0)
+            start, (x, y) = spots[0].mean(axis=0), -low * scale * [1, -1]
             sheet.words((start[0], start[1] + 22), "start", "muted", size=SMALL)
+            for end in ((6, 0), (0, 6)):
+                sheet.arrow((x - end[0], y - end[1]), (x + end[0], y + end[1]), head=False)
         with sheet.step(len(spots)):
             for name, role in roles.items():
                 group = spots[-1][[each == name for each in names]]
