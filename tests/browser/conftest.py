@@ -68,6 +68,7 @@ def build_book(folder):
         cwd=ROOT,
         capture_output=True,
         text=True,
+        start_new_session=True,  # whose share of the cores Linux sets against that of all workers
     )
     if not built.returncode:
         return ""
