@@ -156,7 +156,8 @@ wrong(
 
 wrong(
     "nn.ReLU is a function",
-    """`nn.ReLU` is a class: calling it makes a layer. What do you give it, and what comes back?""",
+    """The name `nn.ReLU` is that of a class: calling it makes a layer. What do you give it, and
+    what comes back?""",
     activation=nn.ReLU,
 )
 

@@ -444,7 +444,8 @@ wrong(
 
 wrong(
     "the target becomes the memory",
-    """`encode` and `decode` are right. Which sentence does your `forward` give to the encoder?""",
+    """Your `encode` and `decode` are right. Which sentence does your `forward` give to the
+    encoder?""",
 )(
     subclass(
         Pieces,
