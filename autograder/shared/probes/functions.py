@@ -164,26 +164,31 @@ def extremes(implementation, inputs):
     between which dropout throws it.
 
     The rounds go through together, as one batch: tensors as long as the first one, along the batch,
-    are repeated.
+    are repeated. One and two rounds go first, because an answer that mixes the sentences of a batch
+    may take more than the memory for many.
+
+    Raises:
+        Unfit: if a batch of more rounds does not give just as many more results.
     """
     function, arguments = prepared_call(implementation, inputs)
     batch = next(len(value) for value in arguments.values() if is_tensor(value))
-    repeated = {
-        name: (
-            value.repeat(ROUNDS, *[1] * (value.ndim - 1))
+    shapes = set()
+    for rounds in (1, 2, ROUNDS):
+        repeated = [
+            value.repeat(rounds, *[1] * (value.ndim - 1))
             if is_tensor(value) and len(value) == batch
             else value
-        )
-        for name, value in arguments.items()
-    }
-    result = tensor_of(function(*repeated.values()))
-    if len(result) != ROUNDS * batch:
-        raise Unfit(f"returns {describe(result)} for a batch of {ROUNDS * batch}")
-    rounds = result.unflatten(0, (ROUNDS, batch))  # (rounds, batch, ...)
+            for value in arguments.values()
+        ]
+        result = tensor_of(function(*repeated))
+        shapes.add(result.shape[1:])
+        if len(result) != rounds * batch or len(shapes) > 1:
+            raise Unfit(f"returns {describe(result)} for a batch of {rounds * batch}")
+    results = result.unflatten(0, (rounds, batch))  # (rounds, batch, ...)
     return {
         "noted": {
-            f"the smallest of {ROUNDS} results": rounds.amin(dim=0),
-            f"the largest of {ROUNDS} results": rounds.amax(dim=0),
+            f"the smallest of {rounds} results": results.amin(dim=0),
+            f"the largest of {rounds} results": results.amax(dim=0),
         }
     }
 

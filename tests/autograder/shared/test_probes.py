@@ -135,7 +135,8 @@ def sums_over_positions(self, x):
         (scale_with(lambda self, x: x.view(-1).view(x.shape) * self.weight), "views", "it raised a RuntimeError"),
         (scale_with(sums_over_positions), "only the changed position moves", "where the result moves when x changes"),
         (scale_with(lambda self, x: None), "only the changed position moves", "Scale returns None, not a torch tensor with a batch axis."),
-        (scale_with(lambda self, x: x[:1] * self.weight), "dropout in train mode", "Scale returns a torch tensor of float64 and shape (1, 3, 4) for a batch of 800."),
+        (scale_with(lambda self, x: x[:1] * self.weight), "dropout in train mode", "Scale returns a torch tensor of float64 and shape (1, 3, 4) for a batch of 2."),
+        (scale_with(lambda self, x: (x[:, None] + x) * self.weight), "dropout in train mode", "shape (4, 4, 3, 4) for a batch of 4."),
         (scale_with(lambda self, x: x * self.weight), "dropout in train mode", "smallest of 400 results[0, 0, 0] is"),
     ],
 )  # fmt: skip
