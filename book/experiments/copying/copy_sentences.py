@@ -22,8 +22,8 @@ from book.experiments.copying.copy_task import (
 
 
 def sentences():
-    """Return the page's sentence and three random ones, each (1, 20) int64."""
-    drawn = random_sentences(3, len(LENGTHS), torch.Generator().manual_seed(2))
+    """Return the page's sentence and two random ones, each (1, 20) int64."""
+    drawn = random_sentences(2, len(LENGTHS), torch.Generator().manual_seed(2))
     return [ids_of(SENTENCE), *drawn.split(1)]
 
 
@@ -106,7 +106,7 @@ def for_the_explorer(runs, replayed):
 
 EXPERIMENT = Experiment(
     page="ch03_bottleneck",
-    asks="what do machines of one seed make of four sentences, for the explorer?",
+    asks="what do machines of one seed make of three sentences, for the explorer?",
     long={
         "steps": (400, 4000, 20000),
         "seeds": 1,
