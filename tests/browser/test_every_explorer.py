@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from book.palette import ROLES, colours
 from book.widgets.scripts import names
 from solutions.translator import corpus
+from tests.browser.translating import ask_for_a_sentence
 
 PAGES = {
     "neighbours": "ch01_embeddings",
@@ -56,6 +57,7 @@ def test_every_explorer_is_looked_at():
 @pytest.fixture
 def explorer(page, built_book, name):
     """The explorer of a test's `name`, alive in its page."""
+    ask_for_a_sentence(page)
     page.goto(f"{built_book}book/{PAGES[name]}.html")
     box = page.locator(f".explorer[data-explorer={name}]")
     box.locator(".explorer-root").wait_for()

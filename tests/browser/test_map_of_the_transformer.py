@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from book.sphinx_ext.map_boxes import BOXES, STEPS
-from tests.browser.translating import serve_model, wait_for_the_end
+from tests.browser.translating import ask_for_a_sentence, serve_model, wait_for_the_end
 
 pytestmark = pytest.mark.xdist_group("first page")  # its translator is trained once
 
@@ -23,6 +23,7 @@ OVERFLOWING = """(map) => [...map.querySelectorAll("a.box")].filter((box) => {
 
 @pytest.fixture
 def first_page(page, built_book):
+    ask_for_a_sentence(page)
     page.goto(built_book + "book/index.html")
     page.locator(".translator-written button").first.wait_for()
     return page
