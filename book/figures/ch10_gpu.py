@@ -8,36 +8,43 @@ import numpy as np
 from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
 
-def roofline(sweeps, bandwidth, peak):
-    """Draw the most FLOPs a second that memory and arithmetic allow, and what was measured.
+def roofline(lines, bandwidth, peak, marks=None, name="roof"):
+    """Draw the most FLOPs a second that memory and arithmetic allow, what they allow if they never
+    work at the same time, and what was measured.
 
     Args:
-        sweeps: dict from a label to a list of (words, FLOPs per byte, FLOPs a second).
+        lines: dict from a label to a list of (what a dot is called, FLOPs per byte, FLOPs a
+            second).
         bandwidth: bytes a second.
         peak: FLOPs a second.
+        marks: how many of the lines have the names of their dots beside them; all if None.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.8, 3.8))
-    reach = np.array([0.05, peak / bandwidth, 400])
-    ax.plot(reach, np.minimum(reach * bandwidth, peak) / 1e9, color=GREY, linewidth=2.5)
-    for (label, points), colour in zip(sweeps.items(), (BLUE, GREEN), strict=False):
-        words, x, y = (np.array(each, dtype=float) for each in zip(*points, strict=True))
-        ax.plot(x, y / 1e9, "o-", color=colour, markersize=5, linewidth=1, zorder=3, label=label)
-        for count, place in zip(words, zip(x, y / 1e9, strict=True), strict=True):
-            if colour == BLUE:
-                ax.annotate(f"{count:.0f}", place, (2, -14), textcoords="offset points", fontsize=9)
-    ax.plot(1 / 12, bandwidth / 12 / 1e9, "s", color=ORANGE, markersize=7, zorder=3)
-    place = (1 / 12, bandwidth / 12 / 1e9)
-    ax.annotate("addition", place, (8, -4), textcoords="offset points", color=ORANGE)
+    figure, ax = plt.subplots(figsize=(5.8, 3.6))
+    all_x = [x for points in lines.values() for _, x, _ in points]
+    reach = np.geomspace(0.6 * min(all_x), 1.6 * max(all_x), 200)
+    sloping = reach * bandwidth
+    ax.plot(reach, np.minimum(sloping, peak) / 1e9, color=GREY, linewidth=2.5, label=name)
+    apart = 1 / (1 / sloping + 1 / peak)
+    ax.plot(reach, apart / 1e9, color=GREY, linestyle="--", label="one after the other")
+    for place, ((label, points), colour) in enumerate(
+        zip(lines.items(), (BLUE, GREEN), strict=False)
+    ):
+        names, x, y = zip(*points, strict=True)
+        y = np.array(y) / 1e9
+        ax.plot(x, y, "o-", color=colour, markersize=5, linewidth=1, zorder=3, label=label)
+        if marks is None or place < marks:
+            for each, *spot in zip(names, x, y, strict=True):
+                ax.annotate(each, spot, (3, -14), textcoords="offset points", fontsize=10)
     ax.set(
         xscale="log",
         yscale="log",
         xlabel="arithmetic intensity (FLOPs per byte)",
         ylabel="billion FLOPs a second",
     )
-    ax.legend(loc="upper left", title="the weights")
+    ax.legend(loc="lower right")
     return figure
 
 
@@ -90,33 +97,33 @@ def two_timelines(timelines):
     return figure
 
 
-def gradient_sizes(kinds, smallest, lost):
-    """Draw how large the gradients of each kind are, and which share float16 loses.
+def gradient_sizes(kinds, smallest, columns):
+    """Draw how large the gradients of each kind are, and what float16 loses of them.
 
     Args:
         kinds: dict from a kind to (numbers,) sizes, none of them 0.
-        smallest: the smallest positive number of the narrow format.
-        lost: dict from a kind to the shares that are lost, as they are and after scaling.
+        smallest: the largest number that the narrow format turns into 0.
+        columns: dict from a heading to a dict from a kind to a share.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.2, 0.9 + 0.42 * len(kinds)))
+    figure, ax = plt.subplots(figsize=(6.2, 1.1 + 0.42 * len(kinds)))
     bins = np.arange(-12, 0.01, 0.25)
     for place, sizes in enumerate(kinds.values()):
         counts, _ = np.histogram(np.log10(sizes), bins)
         high = place + 0.3 - 0.75 * counts / counts.max()
         ax.fill_between(bins[:-1] + 0.125, place + 0.3, high, color=BLUE, alpha=0.75, linewidth=0)
-    for place, kind in enumerate(kinds):
-        plain, scaled = (f"{100 * share:.1f} %" for share in lost[kind])
-        ax.text(0.2, place + 0.15, plain, fontsize=9, ha="left")
-        ax.text(2.1, place + 0.15, scaled, fontsize=9, ha="left")
-    ax.text(0.2, -0.85, "lost", fontsize=9)
-    ax.text(2.1, -0.85, "scaled", fontsize=9)
-    ax.axvspan(bins[0], np.log10(smallest), color="#DDDDDD", zorder=0)
-    ax.text(bins[0] + 0.15, -0.85, "0 in float16", fontsize=9)
+    for column, (heading, shares) in enumerate(columns.items()):
+        x = 2 + 2.4 * column
+        ax.text(x, -0.75, heading, fontsize=9, ha="right")
+        for place, kind in enumerate(kinds):
+            ax.text(x, place + 0.15, f"{100 * shares[kind]:.1f} %", fontsize=9, ha="right")
+    ax.axvspan(bins[0], np.log10(smallest), color=GREY, alpha=0.3, linewidth=0, zorder=0)
+    ax.text(bins[0] + 0.15, -0.75, "0 in float16", fontsize=9)
     ax.set(xlabel="size of a number, as a power of ten", yticks=range(len(kinds)))
-    ax.set(xlim=(bins[0], 3.8), ylim=(len(kinds) - 0.5, -1.2), xticks=range(-12, 1, 2))
+    ax.set(xlim=(bins[0], 2.4 * len(columns)), ylim=(len(kinds) - 0.5, -1.6))
+    ax.set(xticks=range(-12, 1, 2))
     ax.set_yticklabels(kinds)
     ax.tick_params(axis="y", length=0)
     return figure

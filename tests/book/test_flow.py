@@ -133,10 +133,10 @@ EXAMPLES = {  # the picture -> what it is given
     "shared_runs": (WRITTEN[:3], {1: [True, False, True], 2: [False, True]}),
     "inside_a_gpu": (
         {
-            "registers": ("256 KiB each", "1"),
-            "shared memory": ("228 KiB each", "30"),
-            "L2 cache": ("50 MiB", "250"),
-            "main memory": ("80 GB", "500"),
+            "registers": ("256 KiB", ""),
+            "shared memory": ("228 KiB", "31 TB/s for all"),
+            "L2 cache": ("50 MiB", "12 TB/s for all"),
+            "main memory": ("80 GB", "3.35 TB/s"),
         },
         132,
     ),

@@ -11,7 +11,6 @@ from functools import partial
 import numpy
 import torch
 from torch.profiler import ProfilerActivity, profile
-from torch.utils import mkldnn
 
 from book.experiments.cost.training_cost import product_intensity
 
@@ -105,7 +104,7 @@ def measured_roofline(size=512, numbers=2**22, rounds=9):
     arithmetic units do.
 
     Returns:
-        (bytes a second, FLOPs a second): the level and the slope of this machine's roofline.
+        (bytes a second, FLOPs a second): the slope and the level of this machine's roofline.
     """
     vector, other, result = torch.ones(3, numbers)
     one, another = torch.ones(size, size), torch.ones(size, size)
@@ -116,37 +115,50 @@ def measured_roofline(size=512, numbers=2**22, rounds=9):
     return 12 * numbers / adding, 2 * size**3 / multiplying
 
 
-def measured_sweep(words=SWEPT, width=4096, rounds=3):
-    """Multiply more and more words with one weight matrix that fits no cache of a core: as it lies
-    in memory, and packed beforehand into the blocks that the CPU's library works with.
+def in_pieces(vector, multiply_adds, size):
+    """Multiply and add to each number of a vector again and again, piece by piece, so that a piece
+    is fetched once and stays in the cache until all is done with it.
 
     Args:
+        vector: (numbers,), overwritten.
+        multiply_adds: how often each number becomes 1 + 0.5 times itself.
+        size: numbers of a piece.
+    """
+    one = torch.ones(())
+    for piece in vector.split(size):
+        for _ in range(multiply_adds):
+            torch.add(one, piece, alpha=0.5, out=piece)
+
+
+def measured_products(widths=(4096, 512), words=SWEPT, rounds=3):
+    """Multiply more and more words with square weight matrices in float32.
+
+    Args:
+        widths: rows and columns of each matrix; a core's cache holds the last, and not the first.
         words: how many rows are multiplied, one product each.
-        width: rows and columns of the matrix, in float32.
 
     Returns:
-        dict from "as they are" and "packed beforehand" (where oneDNN can) to a list of (words,
-        FLOPs per byte, FLOPs a second).
+        dict from a width to a list of (words, FLOPs per byte, FLOPs a second).
     """
-    layer = torch.nn.Linear(width, width, bias=False)
-    ways = {"as they are": (layer, torch.Tensor.contiguous)}
-    if torch.backends.mkldnn.is_available():
-        ways["packed beforehand"] = (mkldnn.to_mkldnn(layer), torch.Tensor.to_mkldnn)
-    rows = [torch.ones(count, width) for count in words]
+    layers = {width: torch.nn.Linear(width, width, bias=False) for width in widths}
+    products = {
+        (width, count): partial(layer, torch.ones(count, width))
+        for width, layer in layers.items()
+        for count in words
+    }
     with torch.no_grad():
-        products = [partial(way, convert(x)) for way, convert in ways.values() for x in rows]
-        seconds = iter(seconds_of(*products, rounds=rounds))
-        return {
-            name: [
-                (
-                    count,
-                    product_intensity(count, width, size=4),
-                    2 * count * width**2 / next(seconds),
-                )
-                for count in words
-            ]
-            for name in ways
-        }
+        found = dict(zip(products, seconds_of(*products.values(), rounds=rounds), strict=True))
+    return {
+        width: [
+            (
+                count,
+                product_intensity(count, width, size=4),
+                2 * count * width**2 / found[width, count],
+            )
+            for count in words
+        ]
+        for width in widths
+    }
 
 
 def straight_line(points):

@@ -12,24 +12,23 @@ def inside_a_gpu(levels, multiprocessors):
     """Draw the multiprocessors of a GPU, what each holds, and the memories that they share.
 
     Args:
-        levels: dict from the name of a memory to (what it holds, cycles until a number is there),
-            both as text: registers, shared memory, L2 cache, main memory.
+        levels: dict from the name of a memory to (what it holds, how fast it delivers to the level
+            above it), both as text: registers, which deliver to no level, shared memory, L2 cache,
+            main memory.
         multiprocessors: how many the GPU has.
 
     Returns:
         the Picture.
     """
-    registers, shared, cache, main = levels.items()
-
-    def said(level):
-        name, (size, cycles) = level
-        return f"{name}: {size}, {cycles} cycles"
+    registers, shared, cache, main = (f"{name}: {size}" for name, (size, _) in levels.items())
+    _, from_shared, from_cache, from_main = (speed for _, speed in levels.values())
 
     def draw(phone):
         sheet, wide, shown = Drawing(), 150 if phone else 196, 2 if phone else 3
         apart = wide + (16 if phone else 20)
         broad = apart * (shown - 1) + wide
-        places = []
+        size = {"width": wide - 14, "size": SMALL}
+        middle = sheet.box((broad / 2, 118), cache, "blue", width=broad, height=28, size=SMALL)
         for number in range(shown):
             x = wide / 2 + apart * number
             last = number == shown - 1
@@ -37,28 +36,25 @@ def inside_a_gpu(levels, multiprocessors):
             sheet.words((x, -112), name, bold=True, size=SMALL)
             sheet.cells((x - 64, -98), [[""] * 16] * 2, "query", cell=(8, 10))
             sheet.words((x, -56), "up to 64 warps,\n32 threads each", "muted", size=SMALL)
-            size = {"width": wide - 14, "size": SMALL}
-            unit = "registers\nand matrix units" if phone else "registers and matrix units"
-            inner = sheet.box((x, -14), unit, "orange", height=34, **size)
-            fast = sheet.box((x, 32), "shared memory", "green", height=28, **size)
-            sheet.arrow(fast.north, inner.south, role="green", width=4)
-            places.append((fast, x))
-        far = (places[-2][1] + places[-1][1]) / 2
-        sheet.words((far, -112), "…", bold=True)
-        middle = sheet.box((broad / 2, 94), said(cache), "blue", width=broad, height=32, size=SMALL)
-        low = sheet.box((broad / 2, 156), said(main), "purple", width=broad, height=32, size=SMALL)
-        for fast, x in places:
-            sheet.arrow((x, middle.y), fast.south, role="blue", width=2.4)
-        sheet.arrow(low.north, middle.south, role="purple", width=1.6)
-        lines = [said(registers), said(shared)]
-        sheet.words((broad / 2, 198), "\n".join(lines), "muted", size=SMALL)
+            inner = f"{registers}\nand matrix units"
+            inner = sheet.box((x, -12), inner, "orange", height=38, **size)
+            fast = sheet.box((x, 52), shared, "green", height=28, **size)
+            speeds = (from_shared, from_cache) if last else ("", "")
+            for begin, end, role, width, speed in (
+                (fast.north, inner.south, "green", 4, speeds[0]),
+                ((x, middle.y), fast.south, "blue", 2.4, speeds[1]),
+            ):
+                sheet.arrow(begin, end, role=role, width=width, text=speed, side=(8, 0))
+        sheet.words((wide + apart * (shown - 2) + (apart - wide) / 2, -112), "…", bold=True)
+        low = sheet.box((broad / 2, 178), main, "purple", width=broad, height=28, size=SMALL)
+        sheet.arrow(low.north, middle.south, role="purple", text=from_main, side=(8, 0))
         return sheet
 
-    told = "; ".join(map(said, levels.items()))
     return Picture(
         f"A GPU has {multiprocessors} multiprocessors. Each holds up to 64 warps of 32 threads,"
-        " registers, matrix units and a shared memory. Below all of them is one L2 cache, and below"
-        f" that the main memory. Arrows become thinner from level to level. {told}.",
+        f" matrix units, registers ({registers}) and a shared memory ({shared}), which delivers"
+        f" {from_shared}. Below all of them is one L2 cache ({cache}), which delivers {from_cache},"
+        f" and below that the main memory ({main}), which delivers {from_main}.",
         draw,
     )
 
