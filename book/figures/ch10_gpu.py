@@ -22,7 +22,7 @@ def roofline(lines, bandwidth, peak, marks=None, name="roof"):
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.8, 3.6))
+    figure, ax = plt.subplots(figsize=(4.9, 3.4))
     all_x = [x for points in lines.values() for _, x, _ in points]
     reach = np.geomspace(0.6 * min(all_x), 1.6 * max(all_x), 200)
     sloping = reach * bandwidth
@@ -44,6 +44,9 @@ def roofline(lines, bandwidth, peak, marks=None, name="roof"):
         xlabel="arithmetic intensity (FLOPs per byte)",
         ylabel="billion FLOPs a second",
     )
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:e}"[0] in "25" else "")
     ax.legend(loc="lower right")
     return figure
 
@@ -129,30 +132,40 @@ def gradient_sizes(kinds, smallest, columns):
     return figure
 
 
-def memory_of_a_step(line, phases, always):
+def memory_of_a_step(line, phases, gradients, always, logits, highest=None):
     """Draw how much memory a training step holds from one moment to the next.
 
     Args:
         line: list of (seconds, bytes beyond what is there all the time).
         phases: dict from the name of a phase to its (first second, last second), in their order.
+        gradients: list of (seconds, bytes of all gradients so far).
         always: bytes that are there all the time.
+        logits: bytes that the loss holds at the peak.
+        highest: bytes at the upper end of the axis; the peak if None.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.2, 3.1))
-    moments, sizes = np.array([(0.0, 0), *line]).T
-    ends = phases[list(phases)[-1]][1]
-    moments, sizes = 1e3 * np.append(moments, ends), (np.append(sizes, sizes[-1]) + always) / 1e6
-    ax.fill_between(moments, always / 1e6, sizes, step="post", color=GREEN, alpha=0.55, linewidth=0)
-    ax.fill_between([0, 1e3 * ends], 0, always / 1e6, color=PURPLE, alpha=0.45, linewidth=0)
-    ax.text(0.01 * 1e3 * ends, 0.35 * always / 1e6, "weights and moments", fontsize=9)
-    low = 0.85 * always / 1e6 + 0.15 * sizes.max()
-    begin = phases[list(phases)[1]][0] + 0.02 * ends
-    ax.text(1e3 * begin, low, "activations, gradients", fontsize=9)
-    for (name, (begin, end)), colour in zip(phases.items(), (BLUE, ORANGE, PURPLE), strict=False):
+    figure, ax = plt.subplots(figsize=(5.4, 3.0))
+    ends, always = 1e3 * list(phases.values())[-1][1], always / 1e6
+    times, sizes = np.array([(0.0, 0), *line, (ends / 1e3, line[-1][1])]).T * [[1e3], [1e-6]]
+    made, held = np.array([(0.0, 0), *gradients]).T * [[1e3], [1e-6]]
+    below = held[np.searchsorted(made, times, side="right") - 1]
+    top = (highest or 1e6 * (sizes.max() + always)) / 1e6
+    looks = {"step": "post", "linewidth": 0}
+    ax.fill_between([0, ends], 0, always, color=PURPLE, alpha=0.45, linewidth=0)
+    ax.fill_between(times, always, always + below, color=ORANGE, alpha=0.6, **looks)
+    over = np.maximum(sizes, below)
+    ax.fill_between(times, always + below, always + over, color=GREEN, alpha=0.55, **looks)
+    ax.text(0.01 * ends, 0.35 * always, "weights, moments", fontsize=10)
+    ax.text(0.99 * ends, always + 0.2 * held[-1], "gradients", fontsize=10, ha="right")
+    peak = sizes.argmax()
+    x, y = times[peak], always + sizes[peak]
+    ax.text(x, always + 0.1 * top, "activations", fontsize=10, ha="center")
+    ax.plot([x, x], [y - logits / 1e6, y], color="black", linewidth=1.2, marker="_")
+    ax.text(x + 0.03 * ends, y - 0.05 * top, "logits", fontsize=10)
+    for name, (begin, end) in phases.items():
         ax.axvline(1e3 * end, color=GREY, linestyle=":", linewidth=1)
-        ax.text(5e2 * (begin + end), 1.05 * sizes.max(), name, color=colour, ha="center")
-    ax.set(xlabel="milliseconds", ylabel="MB in use", xlim=(0, 1e3 * ends))
-    ax.set(ylim=(0, 1.15 * sizes.max()))
+        ax.text(5e2 * (begin + end), 1.06 * top, name, ha="center")
+    ax.set(xlabel="milliseconds", ylabel="MB in use", xlim=(0, ends), ylim=(0, 1.15 * top))
     return figure

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy
 import torch
-from torch.profiler import ProfilerActivity, profile
+from torch.profiler import ProfilerActivity, profile, record_function
 
 from book.experiments.cost.training_cost import product_intensity
 
@@ -55,6 +55,39 @@ def memory_timeline(step):
         if event.is_user_annotation()
     }
     return line, phases
+
+
+def memory_of_training(model, step, rounds=5):
+    """Follow the memory of a training step as `memory_timeline` does, and note when the gradients
+    of the parameters are there.
+
+    Args:
+        model: whose gradients are cleared before each round.
+        rounds: how often the step is run; the shortest one counts.
+
+    Returns:
+        the results of `memory_timeline`, and a list of (seconds, bytes of all gradients so far).
+    """
+    sizes = [each.numel() * each.element_size() for each in model.parameters()]
+
+    def mark(number, gradient):
+        with record_function(f"gradient {number}"):
+            pass
+
+    handles = [
+        each.register_post_accumulate_grad_hook(partial(mark, number))
+        for number, each in enumerate(model.parameters())
+    ]
+    found = []
+    for _ in range(rounds):
+        model.zero_grad(set_to_none=True)
+        found.append(memory_timeline(step))
+    for handle in handles:
+        handle.remove()
+    line, phases = min(found, key=lambda each: each[0][-1][0])
+    made = sorted((phases.pop(f"gradient {number}")[0], size) for number, size in enumerate(sizes))
+    moments, sizes = zip(*made, strict=True)
+    return line, phases, list(zip(moments, itertools.accumulate(sizes), strict=True))
 
 
 def seconds_of(*functions, rounds=5, least=1e-3, clock=time.thread_time):

@@ -71,6 +71,7 @@
     const drawing = svg(W, H, { class: "explorer-plot" });
     const axes = draw(drawing, "g", {});
     const roof = draw(drawing, "path", { class: "budget-roof" });
+    const lower = draw(drawing, "path", { class: "budget-roof budget-reached" });
     const drop = draw(drawing, "path", { class: "budget-drop" });
     const dot = draw(drawing, "circle", { r: 7, class: "budget-dot" });
     const note = draw(drawing, "text", {});
@@ -93,15 +94,16 @@
         draw(axes, "text", { x: LEFT - 8, y: at + 5, "text-anchor": "end" },
           power >= 12 ? `${10 ** (power - 12)} T` : `${10 ** (power - 9)} G`);
       }
-      const knee = found.peak / found.bandwidth;
       const bottom = Math.max(1, 10 ** low / found.bandwidth);
-      change(roof, { d: path([[x(bottom), y(bottom * found.bandwidth)], [x(knee), y(found.peak)],
-        [x(1e5), y(found.peak)]]) });
+      const roofAt = (level) => path([[x(bottom), y(Math.min(level, bottom * found.bandwidth))],
+        [x(Math.max(bottom, level / found.bandwidth)), y(level)], [x(1e5), y(level)]]);
+      change(roof, { d: roofAt(found.peak) });
+      change(lower, { d: roofAt(REACHED * found.peak) });
       const at = Math.min(Math.max(found.intensity, 1), 1e5);
       const reached = found.flops / found.seconds;
       change(dot, { cx: x(at), cy: y(reached) });
       change(drop, { d: path([[x(at), y(reached)], [x(at), H - BOTTOM]]) });
-      const left = x(at) > W / 2;
+      const left = x(at) > W - RIGHT - 100; // elsewhere the place right below the roof is free
       change(note, { x: x(at) + (left ? -14 : 14), y: y(reached) + 24,
         "text-anchor": left ? "end" : "start" });
       note.textContent = "this step";
@@ -139,7 +141,8 @@
     const memory = html("figcaption", {}, "Memory");
     const framed = html("figure", { class: "explorer-result" }, memory, bar, table);
     const roofline = plot();
-    const framedRoofline = figure("Roofline of the device (both scales in powers of ten)",
+    const framedRoofline = figure(`Roofline of the device, and dashed at ${100 * REACHED} % of its
+      peak, which we assume (both scales in powers of ten)`.replace(/\s+/g, " "),
       roofline.drawing);
 
     function update(now) {
@@ -165,8 +168,8 @@
         ${digits(found.intensity)} FLOPs per byte; ${limit} limits it.` });
       const step = `${inBytes(found.bytes)}, ${inTime(found.seconds)} a step`;
       const fits = found.fits ? `It fits: ${step}, ${digits(found.wordsPerSecond)} words a second.`
-        : `It does not fit: it needs ${inBytes(found.bytes)}, and the device has
-          ${inBytes(found.room)}.`;
+        : `It does not fit: it needs ${inBytes(found.bytes - found.room)} more than the
+          ${inBytes(found.room)} of the device.`;
       const time = found.fits ? `, time ${apart(guesses[1], found.seconds)}` : ""; // or there is none
       const judged = now.checked
         ? ` Your estimate: memory ${apart(guesses[0], found.bytes)}${time}.` : "";

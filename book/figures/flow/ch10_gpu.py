@@ -38,7 +38,8 @@ def inside_a_gpu(levels, multiprocessors):
             sheet.words((x, -56), "up to 64 warps,\n32 threads each", "muted", size=SMALL)
             inner = f"{registers}\nand matrix units"
             inner = sheet.box((x, -12), inner, "orange", height=38, **size)
-            fast = sheet.box((x, 52), shared, "green", height=28, **size)
+            place = shared.replace(": ", ":\n") if phone else shared
+            fast = sheet.box((x, 54), place, "green", height=36 if phone else 28, **size)
             speeds = (from_shared, from_cache) if last else ("", "")
             for begin, end, role, width, speed in (
                 (fast.north, inner.south, "green", 4, speeds[0]),
@@ -161,7 +162,8 @@ def two_workers(words, steps, apart):
     Args:
         words: of each worker's part.
         steps: how many were taken.
-        apart: the largest difference between the weights of the copies after them.
+        apart: the largest difference between their weights after these steps and those of a process
+            that trained alone.
 
     Returns:
         the Picture.
@@ -181,13 +183,17 @@ def two_workers(words, steps, apart):
             own = sheet.box((x, 84), f"worker {place}:\n{count} words", "encoder", **size)
             copy = sheet.box((x, 160), "copy of the model", "decoder", **size)
             found = sheet.box((x, 236), "gradients", "orange", **size)
+            sheet.arrow(batch.at(0.3 + 0.4 * place, 1), own.north, role="encoder", width=7 * part)
+            sheet.arrow(own.south, copy.north, width=7 * part)
             sheet.arrow(
-                batch.at(0.3 + 0.4 * place, 1), own.north, role="encoder", width=1 + 5 * part
+                *(copy.south, found.north),
+                role="orange",
+                width=7 * part,
+                text="backward",
+                side=(6, 0),
             )
-            sheet.arrow(own.south, copy.north)
-            sheet.arrow(copy.south, found.north, role="orange", text="backward", side=(6, 0))
             end = mean.at(0.3 + 0.4 * place, 0)
-            sheet.arrow(found.south, end, role="orange", width=1 + 5 * part, text=f"× {part:.2f}")
+            sheet.arrow(found.south, end, role="orange", width=7 * part, text=f"× {part:.2f}")
             outer = x + (-80 if place == 0 else 80)
             turn = mean.west if place == 0 else mean.east
             sheet.arrow(
@@ -197,7 +203,10 @@ def two_workers(words, steps, apart):
                 copy.west if place == 0 else copy.east,
                 dashed=True,
             )
-        said = f"the same step for both copies;\nafter {steps} steps they differ by {apart:g}"
+        said = (
+            f"the same step for both copies; after {steps} steps\n"
+            f"they are {apart:.0e} from one that trained alone"
+        )
         sheet.words((middle, 366), said, "muted", size=SMALL)
         return sheet
 
@@ -206,6 +215,6 @@ def two_workers(words, steps, apart):
         f"One batch is cut in two: {told}. Each part goes through a copy of the model and makes"
         " gradients. These meet in one average, multiplied by"
         f" {' and '.join(f'{s:.2f}' for s in share)}, and from it dashed arrows lead back to both"
-        f" copies. After {steps} steps the copies differ by {apart:g}.",
+        f" copies. After {steps} steps the copies are {apart:.0e} from one that trained alone.",
         draw,
     )
