@@ -153,19 +153,22 @@ def memory_of_a_step(line, phases, gradients, always, logits, highest=None):
     below = held[np.searchsorted(made, times, side="right") - 1]
     top = (highest or 1e6 * (sizes.max() + always)) / 1e6
     looks = {"step": "post", "linewidth": 0}
-    ax.fill_between([0, ends], 0, always, color=PURPLE, alpha=0.45, linewidth=0)
-    ax.fill_between(times, always, always + below, color=ORANGE, alpha=0.6, **looks)
     over = np.maximum(sizes, below)
-    ax.fill_between(times, always + below, always + over, color=GREEN, alpha=0.55, **looks)
-    ax.text(0.01 * ends, 0.35 * always, "weights, moments", fontsize=10)
-    ax.text(0.99 * ends, always + 0.2 * held[-1], "gradients", fontsize=10, ha="right")
+    for low, high, colour, name in (
+        (below, over, GREEN, "activations"),
+        (0 * below, below, ORANGE, "gradients"),
+        (0 * below - always, 0 * below, PURPLE, "weights, moments"),
+    ):
+        ax.fill_between(
+            times, always + low, always + high, color=colour, alpha=0.55, label=name, **looks
+        )
     peak = sizes.argmax()
     x, y = times[peak], always + sizes[peak]
-    ax.text(x, always + 0.1 * top, "activations", fontsize=10, ha="center")
     ax.plot([x, x], [y - logits / 1e6, y], color="black", linewidth=1.2, marker="_")
-    ax.text(x + 0.03 * ends, y - 0.05 * top, "logits", fontsize=10)
+    ax.text(x + 0.03 * ends, y - 0.05 * top, "logits")
     for name, (begin, end) in phases.items():
         ax.axvline(1e3 * end, color=GREY, linestyle=":", linewidth=1)
-        ax.text(5e2 * (begin + end), 1.06 * top, name, ha="center")
+        ax.text(5e2 * (begin + end), 1.06 * top, name, ha="center", color=GREY)
+    ax.legend(loc="upper right", bbox_to_anchor=(1, 0.93))
     ax.set(xlabel="milliseconds", ylabel="MB in use", xlim=(0, ends), ylim=(0, 1.15 * top))
     return figure

@@ -63,6 +63,7 @@ def memory_of_training(model, step, rounds=5):
 
     Args:
         model: whose gradients are cleared before each round.
+        step: marks its phases.
         rounds: how often the step is run; the shortest one counts.
 
     Returns:
