@@ -1,9 +1,9 @@
-"""The curves of chapter 11: cost by length, and what a short text promises for a long one."""
+"""The curves of chapter 11: cost by length, and how well a short text predicts a long one."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREY, ORANGE
+from book.figures.style import BLUE, GREEN, GREY, ORANGE
 
 
 def cost_by_length(lengths, curves, unit):
@@ -17,7 +17,7 @@ def cost_by_length(lengths, curves, unit):
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.6, 3.4))
+    figure, ax = plt.subplots(figsize=(4.8, 3.2))
     for (label, numbers), colour in zip(curves.items(), (ORANGE, BLUE), strict=True):
         ax.plot(lengths, numbers, "o-", color=colour, markersize=5, label=label)
     ax.set(xscale="log", yscale="log", xlabel="words", ylabel=unit)
@@ -25,9 +25,9 @@ def cost_by_length(lengths, curves, unit):
     return figure
 
 
-def measured_and_promised(lengths, runs, start):
-    """Draw the times of several runs as dots, and as a band what their times at one length
-    promise for all others, if time grows with the square of the length.
+def measured_over_promised(lengths, runs, start):
+    """Draw how many times as long each run took as its own time at one length promises, if time
+    grows with the square of the length.
 
     Args:
         lengths: (points,) words.
@@ -37,16 +37,15 @@ def measured_and_promised(lengths, runs, start):
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.6, 3.4))
+    figure, ax = plt.subplots(figsize=(4.8, 3.2))
     lengths = np.array(lengths)
-    low, high = (
-        best([times[start] for times in runs]) * (lengths / lengths[start]) ** 2
-        for best in (min, max)
-    )
-    label = f"{lengths[start]:,} words, times the square"
-    ax.fill_between(lengths, low, high, color=GREY, alpha=0.35, linewidth=0, label=label)
-    for number, (times, colour) in enumerate(zip(runs, (ORANGE, BLUE), strict=True), 1):
-        ax.plot(lengths, times, "o", color=colour, markersize=5, label=f"run {number}, measured")
-    ax.set(xscale="log", yscale="log", xlabel="words", ylabel="seconds")
-    ax.legend(loc="upper left")
+    squares = (lengths / lengths[start]) ** 2
+    ax.axhline(1, color=GREY, linewidth=1)
+    for number, (times, colour) in enumerate(zip(runs, (ORANGE, BLUE, GREEN), strict=True), 1):
+        ratio = np.array(times) / (times[start] * squares)
+        ax.plot(lengths, ratio, "o-", color=colour, markersize=5, label=f"run {number}")
+    ax.set(xscale="log", xlabel="words", ylabel="measured / promised", ylim=(0, None))
+    ax.set_xticks(lengths, [f"{each // 1000}k" for each in lengths])
+    ax.minorticks_off()
+    ax.legend(loc="lower right")
     return figure

@@ -28,6 +28,25 @@ def test_views_masks_and_arguments_are_not_counted():
     assert largest.shape == ()
 
 
+def test_what_is_held_at_once_is_counted_until_it_is_gone():
+    for device in ("cpu", "meta"):
+        start = torch.ones(10, device=device)
+        with LargestTensor() as made:
+            kept = start + 1
+            for _ in range(5):
+                kept = kept + 1  # the old one goes when the new one is there
+            kept = kept[:3]
+        assert (made.most_bytes, made.bytes_now) == (80, 40)
+        del kept
+        assert made.bytes_now == 0
+
+
+def test_with_the_table_there_are_two_tables_at_once():
+    with LargestTensor() as made:
+        untiled(*inputs(500, head_dim=1))
+    assert 2 * 4 * 500**2 <= made.most_bytes < 2.1 * 4 * 500**2
+
+
 def test_operations_are_counted_without_numbers():
     for attend in (untiled, tiled):
         shape, flops = counted(attend, 200, 300, head_dim=16)

@@ -73,6 +73,8 @@ def test_it_counts_the_multiplications_that_pytorch_counts(chapter):
 
 def test_the_first_sentence_is_counted_before_the_model_is_there(chapter):
     words = len(state_of(chapter)["first"]["written"])
+    assert [row[:2] for row in rows(chapter)] == [["1", "1"]]
+    chapter.get_by_role("slider", name="Words written").press("End")
     assert [row[:2] for row in rows(chapter)] == [["1", str(n)] for n in range(1, words + 1)]
     assert rows(chapter, "tfoot")[0][:2] == [str(words), str(words * (words + 1) // 2)]
     computed = chapter.locator(".cache-squares").first.locator(".cache-computed")
@@ -139,4 +141,5 @@ def test_where_the_model_is_missing_the_first_sentence_stays(chapter):
     with wait_for_the_end(chapter, "cache"):
         box.get_by_role("button", name="Translate").click()
     assert "without the model. Shown is still" in box.locator(".translator-status").inner_text()
+    chapter.get_by_role("slider", name="Words written").press("End")
     assert len(rows(chapter)) == len(state_of(chapter)["first"]["written"])

@@ -7,7 +7,7 @@
   const { writing, idsOf, joined, isWord, asking, pause } = globalThis.translating;
   const MILLION = 1e6;
   const WAYS = ["with", "without"];
-  const start = { word: 99 }; // or as many as there are
+  const start = { word: 1 };
 
   // The multiplications of the products in the decoder's layers, where some positions are new and
   // `length` counts all of them: six projections and two layers of the feed-forward network for

@@ -33,17 +33,31 @@ def tiles(query_len, key_len, block_size, now):
                 size=SMALL,
                 kind="solid" if place == now else "box",
             )
+            value = sheet.box(
+                (x, high + 26),
+                f"{place + 1}",
+                "value",
+                width=across - 2,
+                height=24,
+                size=SMALL,
+                kind="solid" if place == now else "box",
+            )
             if place == now:
                 here = sheet.box(
                     (x, high / 2), "", "orange", width=across - 2, height=high, kind="solid"
                 )
                 sheet.upright((x, high / 2 + 52), "scores in memory", size=SMALL)
                 sheet.arrow(key.south, here.north, role="key")
+                sheet.arrow(here.south, value.north, role="orange", width=2.4)
+                weighed = value
             else:
                 sheet.box((x, high / 2), "", "masked", width=across - 2, height=high, kind="frame")
                 said = "gone" if place < now else "not yet"
                 sheet.upright((x, high / 2 + 20), said, "muted", size=SMALL)
         sheet.words((wide * (now + 0.5), -50), "keys, block by block", "key", size=SMALL)
+        sheet.words(
+            (weighed.centre[0] - 12, high + 50), "values", "value", anchor="end", size=SMALL
+        )
         left, kept = unit * key_len + (34 if phone else 60), []
         for place, name in enumerate(("maximum", "total", "average")):
             column = sheet.box(
@@ -51,10 +65,10 @@ def tiles(query_len, key_len, block_size, now):
             )
             sheet.upright((left + 26 * place, high / 2 + 26), name, size=SMALL)
             kept.append(column)
-        whole, low = sheet.frame(kept, role="value", around=5), high + 26
+        whole, low = sheet.frame(kept, role="value", around=5), high + 60
         sheet.arrow(
-            here.south,
-            (here.centre[0], low),
+            weighed.south,
+            (weighed.centre[0], low),
             (whole.centre[0], low),
             whole.south,
             role="orange",
@@ -67,11 +81,11 @@ def tiles(query_len, key_len, block_size, now):
 
     blocks = -(-key_len // block_size)
     return Picture(
-        f"A table of scores cut into {blocks} upright blocks, with queries at its left and keys"
-        f" above. The first {now} blocks are marked gone, block {now + 1} is filled and says:"
-        " scores in memory; the others are not yet made. An arrow, described and merged, leads"
-        " from the filled block to three narrow columns, all that is kept: maximum, total and"
-        " average.",
+        f"A table of scores cut into {blocks} upright blocks, with queries at its left, keys"
+        f" above and values below. The first {now} blocks are marked gone, block {now + 1} is"
+        " filled and says: scores in memory; the others are not yet made. An arrow, described and"
+        " merged, leads from the filled block through its values to three narrow columns, all"
+        " that is kept: maximum, total and average.",
         draw,
     )
 
@@ -119,25 +133,32 @@ def two_loops(blocks, tile, now):
         )
         size = {"height": 40, "size": SMALL}
         query = sheet.box((left, top), f"{rows}\nqueries", "query", width=68, kind="solid", **size)
-        key = sheet.box(
-            (middle, top), f"{columns} keys,\nvalues", "key", width=78, kind="solid", **size
+        key, value = (
+            sheet.box(
+                (middle + across, top), f"{columns}\n{name}", role, width=54, kind="solid", **size
+            )
+            for across, name, role in (
+                (-32 if phone else -40, "keys", "key"),
+                (26 if phone else 40, "values", "value"),
+            )
         )
         known = sheet.box((right, top), "maximum, total,\naverage", "value", width=108, **size)
-        tile_at = ((left + middle) / 2, top + 78)
+        tile_at = ((left + key.centre[0]) / 2, top + 84)
         scores = sheet.box(
-            tile_at, f"{rows} × {columns}\nscores", "orange", width=96, kind="solid", **size
+            tile_at, f"{rows} × {columns}\nscores", "orange", width=80, kind="solid", **size
         )
         sheet.frame(
-            [query, key, known, scores], "fast memory of one multiprocessor", around=12, above=False
+            [query, key, value, known, scores], "fast memory of one multiprocessor", around=12, above=False
         )
-        for place, box, role, text in (
-            (slow[0], query, "query", "once"),
-            (slow[1], key, "key", "one by one,\nfor each block\nof queries"),
-        ):
-            sheet.arrow(place.south, box.north, role=role, text=text)
+        sheet.arrow(slow[0].south, query.north, role="query", text="once")
+        for box, role in ((key, "key"), (value, "value")):
+            sheet.arrow(slow[1].south, box.north, role=role)
+        between = (middle, (slow[1].south[1] + key.north[1]) / 2)
+        sheet.words(between, "one by one,\nfor each block\nof queries", "key", size=SMALL, halo=True)
         sheet.arrow(known.north, slow[2].south, role="value", text="once, at\nthe end")
         for box in (query, key):
             sheet.arrow(box.south, scores.north, role="orange")
+        sheet.arrow(value.south, (value.centre[0], scores.centre[1] - 2), role="value")
         corner = (known.centre[0], scores.centre[1])
         sheet.arrow(
             scores.east, corner, known.south, role="orange", width=2.4, text="merged", side=(0, 12)
@@ -148,8 +169,8 @@ def two_loops(blocks, tile, now):
         f"Two frames. The upper one is the main memory of a GPU, large and slow: {blocks[0]} blocks"
         f" of queries, {blocks[1]} of keys and values, {blocks[0]} of the output. The lower one is"
         f" the fast memory of one multiprocessor: {rows} queries, {columns} keys with their"
-        f" values, the {rows} by {columns} scores that are made of them, and the maximum, total"
-        " and average into which these are merged. A block of queries comes down once, the blocks"
+        f" values, the {rows} by {columns} scores that are made of queries and keys, and the"
+        " maximum, total and average into which scores and values are merged. A block of queries comes down once, the blocks"
         " of keys and values come one by one, for each block of queries again, and a block of the"
         " output goes up once, at the end. The scores have no arrow to the upper frame.",
         draw,
