@@ -41,7 +41,7 @@ def measured_over_promised(lengths, runs, start):
     lengths = np.array(lengths)
     squares = (lengths / lengths[start]) ** 2
     ax.axhline(1, color=GREY, linewidth=1)
-    for number, (times, colour) in enumerate(zip(runs, (ORANGE, BLUE, GREEN)), 1):
+    for number, (times, colour) in enumerate(zip(runs, (ORANGE, BLUE, GREEN), strict=True), 1):
         ratio = np.array(times) / (times[start] * squares)
         ax.plot(lengths, ratio, "o-", color=colour, markersize=5, label=f"run {number}")
     ax.set(xscale="log", xlabel="words", ylabel="measured / promised", ylim=(0, None))

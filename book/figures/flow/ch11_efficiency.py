@@ -148,13 +148,18 @@ def two_loops(blocks, tile, now):
             tile_at, f"{rows} × {columns}\nscores", "orange", width=80, kind="solid", **size
         )
         sheet.frame(
-            [query, key, value, known, scores], "fast memory of one multiprocessor", around=12, above=False
+            [query, key, value, known, scores],
+            "fast memory of one multiprocessor",
+            around=12,
+            above=False,
         )
         sheet.arrow(slow[0].south, query.north, role="query", text="once")
         for box, role in ((key, "key"), (value, "value")):
             sheet.arrow(slow[1].south, box.north, role=role)
         between = (middle, (slow[1].south[1] + key.north[1]) / 2)
-        sheet.words(between, "one by one,\nfor each block\nof queries", "key", size=SMALL, halo=True)
+        sheet.words(
+            between, "one by one,\nfor each block\nof queries", "key", size=SMALL, halo=True
+        )
         sheet.arrow(known.north, slow[2].south, role="value", text="once, at\nthe end")
         for box in (query, key):
             sheet.arrow(box.south, scores.north, role="orange")
@@ -170,9 +175,10 @@ def two_loops(blocks, tile, now):
         f" of queries, {blocks[1]} of keys and values, {blocks[0]} of the output. The lower one is"
         f" the fast memory of one multiprocessor: {rows} queries, {columns} keys with their"
         f" values, the {rows} by {columns} scores that are made of queries and keys, and the"
-        " maximum, total and average into which scores and values are merged. A block of queries comes down once, the blocks"
-        " of keys and values come one by one, for each block of queries again, and a block of the"
-        " output goes up once, at the end. The scores have no arrow to the upper frame.",
+        " maximum, total and average into which scores and values are merged. A block of queries"
+        " comes down once, the blocks of keys and values come one by one, for each block of"
+        " queries again, and a block of the output goes up once, at the end. The scores have no"
+        " arrow to the upper frame.",
         draw,
     )
 
