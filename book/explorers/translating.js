@@ -80,9 +80,10 @@ globalThis.translating ??= (() => {
   }
 
   // Translates ids, word by word. Each step has the word's id, its weights, layers × heads × source
-  // words, the likeliest ids of its place, each with its probability, and the positions that the
-  // decoder computed for it: one, or without the cache all that there are.
-  async function* writing(model, source, { cached = true, gates } = {}) {
+  // words, the logits of its place, the likeliest ids, each with its probability, and the positions
+  // that the decoder computed for it: one, or without the cache all that there are. What is `forced`
+  // is written instead of the likeliest.
+  async function* writing(model, source, { cached = true, gates, forced } = {}) {
     const { ort, start, step, words: { factor, extra, shape } } = model;
     const row = (ids) => new ort.Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]);
     const gate = (rows) => new ort.Tensor("float32", Float32Array.from(rows.flat()),
@@ -99,10 +100,11 @@ globalThis.translating ??= (() => {
       const tgt = written.slice(before.keys.dims[2]);
       const found = await step.run({ tgt: row(tgt), ...before, ...fixed });
       if (cached) before = { keys: found.longer_keys, values: found.longer_values };
-      const likely = likeliest(found.logits.data);
-      const [[id]] = likely;
+      const logits = found.logits.data;
+      const likely = likeliest(logits);
+      const id = forced ? forced[written.length - 1] : likely[0][0];
       written.push(id);
-      yield { id, likely, weights: nested(found.weights), positions: tgt.length };
+      yield { id, logits, likely, weights: nested(found.weights), positions: tgt.length };
     }
   }
 
@@ -151,8 +153,10 @@ globalThis.translating ??= (() => {
   //   refuse(): hears of a sentence of which nothing can be translated.
   //   still(): the sentence that stays where something went wrong.
   //   recorded: translations that came with the page, for which no model is fetched, and
-  //   replay(translation, check), which shows one.
-  function asking({ el, value, examples, write, refuse, still, recorded = [], replay }) {
+  //   replay(translation, check), which shows one, or returns false where it takes the model;
+  //   bare: what can be had without the model.
+  function asking({ el, value, examples, write, refuse, still, recorded = [], replay,
+    bare = "The examples need no model." }) {
     let turn = 0;
     const typing = { type: "text", maxlength: "300", autocomplete: "off", spellcheck: "false" };
     const input = html("input", { ...typing, class: "explorer-button", lang: "en",
@@ -183,8 +187,7 @@ globalThis.translating ??= (() => {
           const { unknown } = known;
           status.textContent = unknown.length
             ? `Not in its vocabulary: ${unknown.join(", ")}. ${GUESSES}` : "";
-          await replay(known, check);
-          return;
+          if (await replay(known, check) !== false) return;
         }
         status.textContent = FETCHING;
         const loaded = await load();
@@ -197,7 +200,7 @@ globalThis.translating ??= (() => {
       } catch (error) {
         if (error.message !== "superseded")
           status.textContent = `${error.message} Shown is still “${still()}”.` +
-            (recorded.length ? " The examples need no model." : "");
+            (recorded.length ? ` ${bare}` : "");
       } finally {
         if (mine === turn) el.dataset.finished = String(mine);
       }

@@ -32,7 +32,11 @@ TRAINED = ROOT / "_build" / "translator"  # where `make demo` trains
 MODEL = "translator-model"
 RUNTIME = "vendor/onnxruntime"
 MODEL_SHEET = f"{MODEL}.css"
-NEEDS_MODEL = '.needs-translator, [data-explorer="translator"] .translator-form'
+NEEDS_MODEL = (
+    '.needs-translator, [data-explorer="translator"] .translator-form,'
+    ' [data-explorer="ablation"] :is(.translator-form, .translator-examples)'
+)
+SAYS_SO = ".explorer .ablation .without-translator"
 EXPORT = ROOT / "solutions" / "translator" / "export_onnx.py"  # a change in it changes the files
 FAMILY = "family-models"  # chapter 13's, whose weights are in git
 FAMILY_EXPORT = ROOT / "solutions" / "family" / "export_onnx.py"
@@ -206,11 +210,11 @@ def subset_icons(static=STATIC):
 
 
 def hide_what_needs_the_model(static=STATIC):
-    """Write the sheet that hides what asks for a sentence to translate, where there is no trained
-    translator, or nothing that runs it.
+    """Write the sheet for a book without a trained translator, or without what runs it: it hides
+    what asks for a sentence, and shows what says so.
     """
     there = all((static / each).exists() for each in (MODEL, RUNTIME))
-    rule = f"{NEEDS_MODEL} {{ display: none; }}"
+    rule = f"{NEEDS_MODEL} {{ display: none; }}\n{SAYS_SO} {{ display: block; }}"
     (static / MODEL_SHEET).write_text("/* Nothing is hidden. */\n" if there else f"{rule}\n")
 
 

@@ -1,7 +1,8 @@
 // The heads of the trained translator, each with a switch (ch12): what it writes with the heads that
-// are on, beside what it writes with all of them, and where each head of the cross-attention looked.
-// One sentence comes with the page; the model is fetched when a head is switched off, or when the
-// reader asks for another sentence.
+// are on, beside what it writes with all of them, how sure it is of each word, and where each head of
+// the cross-attention looked. One sentence comes with the page, and what becomes of it without any
+// heads of the cross-attention or one other (book/experiments/heads/switched.py). The model is
+// fetched for all else.
 (() => {
   const { html, button, chips, largestAt, shown, italian, listed, said, mount } =
     globalThis.explorerKit;
@@ -11,12 +12,19 @@
     self: ["Decoder, self-attention", "the word to come looks back at what was written"],
     encoder: ["Encoder", "each English word looks at the others"],
   };
+  const BARE = "Without the model, this sentence can do without any heads of the cross-attention, or " +
+    "without one other head.";
+  // articles and those of the other gender
+  const OTHER = { il: "la", la: "il", i: "le", le: "i", un: "una", una: "un" };
   const start = { word: 0 };
 
   const nameOf = ({ kind, layer, head }) =>
     `${KINDS[kind][0].toLowerCase()}, layer ${layer + 1}, head ${head + 1}`;
   const headsOf = (gates) => Object.keys(KINDS).flatMap((kind) =>
     gates[kind].flatMap((heads, layer) => heads.map((gate, head) => ({ kind, layer, head, gate }))));
+  // The heads that are off as one number, a bit for each.
+  const maskOf = (gates) =>
+    headsOf(gates).reduce((mask, { gate }, i) => mask + (gate ? 0 : 2 ** i), 0);
   const without = (shape, { kind, layer, head }) => {
     const gates = gatesOf(shape);
     gates[kind][layer][head] = 0;
@@ -58,25 +66,37 @@
     const first = model.get("first");
     let shape = model.get("shape");
     let gates = gatesOf(shape);
-    let whole = first; // {source, written, weights}, with all heads
-    let cut = null; // the words that it writes without some heads; null where it is not known
+    const recorded = new Map((model.get("without") ?? []).map(([mask, sentence, ...leads]) =>
+      [mask, { words: model.get("sentences")[sentence], leads }]));
+    // {source, written, weights, rivals}, with all heads, and `leads`: for each word the logit of its
+    // rival minus its own
+    let whole = { ...first, leads: recorded.get(0)?.leads };
+    // {words, leads} without some heads; null where it is not known
+    let cut = null;
     let wanted = ""; // "each": try each head alone
-    let found = []; // {head, written}: those that change the sentence
+    let found = []; // {head, words, leads}: each head alone
     let own = false; // whether `whole` is what this model wrote, or what came with the page
 
     const { form, offered, status, start: again, stop } = asking({ el,
-      value: first.source.join(" "), examples: model.get("examples"), write, refuse,
-      still: () => joined(whole.source) });
+      value: first.source.join(" "), examples: model.get("examples"), write, refuse, replay,
+      recorded: recorded.size ? [first] : [], bare: BARE, still: () => joined(whole.source) });
+    const absent = html("p", { class: "explorer-note without-translator" },
+      "This copy of the book was built without the trained translator, so its sentence is fixed. " +
+      "What you see comes from this page’s own model: it has been asked for all sets of heads of " +
+      "the cross-attention, and for each other head alone.");
     const intact = html("p", { class: "ablation-sentence", lang: "it" });
     const switched = html("p", { class: "ablation-sentence ablation-switched", lang: "it" });
+    const difference = html("p", { class: "ablation-difference" });
     const sentences = html("div", { class: "ablation-sentences" },
-      html("p", { class: "ablation-caption" }, "With all heads"), intact,
-      html("p", { class: "ablation-caption" }, "With the heads that are on"), switched);
+      html("p", { class: "ablation-caption" }, "With all heads"), intact);
+    const result = html("div", { class: "ablation-sentences ablation-now" },
+      html("p", { class: "ablation-caption" }, "With the heads that are on"), switched, difference);
     const words = html("div", { class: "explorer-chips", role: "group",
       "aria-label": "A written word, to see where the heads looked" });
     const asked = html("p", { class: "explorer-note" }, "Choose a word that was written with all heads. " +
       "Each head of the cross-attention then shows at which English word it looked hardest, and " +
-      "with which weight.");
+      "with which weight. Below that, once you have tried each head alone, is the difference " +
+      "without it.");
     const board = html("div", { class: "ablation-board" });
     const reset = button("All heads on", () => {
       gates = gatesOf(shape);
@@ -89,7 +109,7 @@
       again();
     });
     const results = html("ul", { class: "ablation-results" });
-    let boxes = []; // {kind, layer, head, input, look}
+    let boxes = []; // {kind, layer, head, input, look, alone}
 
     function flip(box) {
       gates[box.kind][box.layer][box.head] = box.input.checked ? 1 : 0;
@@ -103,11 +123,12 @@
         const input = html("input", { type: "checkbox" });
         input.checked = gate > 0;
         const look = html("small", {});
-        const box = { kind, layer, head, input, look };
+        const alone = html("span", { class: "ablation-alone" });
+        const box = { kind, layer, head, input, look, alone };
         input.addEventListener("change", () => flip(box));
         const name = html("span", {},
           html("span", { class: "explorer-hidden" }, `${KINDS[kind][0]}, layer ${layer + 1}, `),
-          `head ${head + 1}`, look);
+          `head ${head + 1}`, look, alone);
         return { ...box, field: html("label", { class: "explorer-switch" }, input, name) };
       });
       board.replaceChildren(...Object.entries(KINDS).map(([kind, [name, what]]) =>
@@ -120,19 +141,21 @@
     }
 
     function drawWords() {
-      const names = whole.written.map((word) => (isWord(word) ? italian(word) : "end"));
-      words.replaceChildren(...chips(names, (word) => choose({ word })).all);
+      words.replaceChildren(...chips(whole.written.map(named), (word) => choose({ word })).all);
     }
 
+    const changing = () =>
+      found.filter(({ words: now }) => now.join(" ") !== whole.written.join(" "));
+
     function drawResults() {
-      results.replaceChildren(...found.map(({ head, written }) => html("li", {},
+      results.replaceChildren(...changing().map(({ head, words: now, leads }) => html("li", {},
         button(nameOf(head), () => {
           gates = without(shape, head);
-          cut = written;
+          cut = { words: now, leads };
           drawBoard();
           // where the heads looked when all of them wrote what is now missing
-          choose({ word: Math.max(0, changed(written, whole.written).indexOf(true)) });
-        }), " ", html("span", { lang: "it" }, joined(written.filter(isWord))))));
+          choose({ word: Math.max(0, changed(now, whole.written).indexOf(true)) });
+        }), " ", html("span", { lang: "it" }, joined(now.filter(isWord))))));
     }
 
     function redraw() {
@@ -145,15 +168,34 @@
       const place = Math.max(0, Math.min(word, whole.written.length - 1));
       const weights = whole.weights[place];
       words.querySelectorAll("input").forEach((input, i) => { input.checked = i === place; });
-      for (const { kind, layer, head, look } of boxes) {
+      boxes.forEach(({ kind, layer, head, look, alone }, i) => {
         const row = kind === "cross" && weights ? weights[layer][head] : null;
         look.textContent = row ? ` ${whole.source[largestAt(row)]} ${shown(Math.max(...row))}` : "";
-      }
+        const lead = found[i]?.leads?.[place];
+        alone.textContent = lead === undefined ? "" : `off: ${shown(lead, 1)}`;
+        // what is lost, as a share of what all heads have
+        const lost = lead === undefined ? 0 : (lead - whole.leads[place]) / -whole.leads[place];
+        alone.classList.toggle("ablation-missed", lost > 0.15);
+      });
       intact.textContent = joined(whole.written.filter(isWord));
-      const now = off().length ? cut : whole.written;
+      const dark = off().length > 0;
+      const now = dark ? cut?.words : whole.written;
       const fresh = now ? changed(whole.written, now) : [];
       switched.replaceChildren(...marked(now ?? [], fresh));
+      const leads = dark ? cut?.leads : whole.leads;
+      difference.replaceChildren(...gap(place, leads, dark));
       say(told(place, weights, now, fresh));
+    }
+
+    const named = (word) => (isWord(word) ? italian(word) : "end");
+
+    // How sure it is of a word: the logit of the word's rival minus its own.
+    function gap(place, leads, dark) {
+      if (!leads || !whole.rivals) return [];
+      const before = dark ? ` (with all heads ${shown(whole.leads[place], 1)})` : "";
+      const over = leads[place] > 0 ? ", so the rival wins" : "";
+      return said`logit of ${named(whole.rivals[place])} minus ${named(whole.written[place])}:
+        ${html("b", {}, shown(leads[place], 1))}${before}${over}`;
     }
 
     // The words as a sentence, the changed ones marked.
@@ -194,7 +236,7 @@
     }
 
     function refuse() {
-      whole = { source: [], written: [], weights: [] };
+      whole = { source: [], written: [], weights: [], leads: [], ids: [], against: [] };
       [cut, found] = [null, []];
       drawWords();
       drawResults();
@@ -202,15 +244,48 @@
     }
 
     // What is written with some gates, until a newer sentence takes over.
-    async function written(loaded, source, open, check) {
+    async function written(loaded, source, open, check, forced) {
       const steps = [];
-      for await (const step of writing(loaded, idsOf(source, loaded), { gates: open })) {
+      const ids = idsOf(source, loaded);
+      for await (const step of writing(loaded, ids, { gates: open, forced })) {
         check();
         steps.push(step);
+        if (steps.length === forced?.length) break;
       }
       check();
-      return { words: steps.map(({ id }) => loaded.words.target[id]),
-        weights: steps.map((step) => step.weights) };
+      return steps;
+    }
+
+    const wordsIn = (loaded, steps) => steps.map(({ id }) => loaded.words.target[id]);
+
+    // The same without some heads, and how sure it is of the words that all heads write.
+    async function darkened(loaded, source, open, check) {
+      const steps = await written(loaded, source, open, check);
+      const { ids, against } = whole;
+      const same = ids.every((id, i) => steps[i]?.id === id);
+      const along = same ? steps : await written(loaded, source, open, check, ids);
+      const leads = ids.map((id, i) => along[i].logits[against[i]] - along[i].logits[id]);
+      return { words: wordsIn(loaded, steps), leads };
+    }
+
+    // What came with the page, where that is enough.
+    function replay(_, check) {
+      if (own || !recorded.has(maskOf(gates))) return false;
+      check();
+      if (whole.source !== first.source) {
+        whole = { ...first, leads: recorded.get(0).leads };
+        found = [];
+        drawWords();
+      }
+      cut = recorded.get(maskOf(gates));
+      if (wanted === "each") {
+        found = headsOf(gates).map((head, i) => ({ head, ...recorded.get(2 ** i) }));
+        summarise();
+      }
+      wanted = "";
+      drawResults();
+      redraw();
+      return true;
     }
 
     async function write(loaded, source, check) {
@@ -222,38 +297,50 @@
         drawBoard();
       }
       if (!own || source.join(" ") !== whole.source.join(" ")) {
-        const { words: all, weights } = await written(loaded, source, gatesOf(shape), check);
-        whole = { source, written: all, weights };
+        const steps = await written(loaded, source, gatesOf(shape), check);
+        const all = wordsIn(loaded, steps), { target } = loaded.words;
+        const ids = steps.map(({ id }) => id);
+        const against = steps.map(({ id, likely }) => {
+          const article = target.indexOf(OTHER[target[id]]);
+          return article < 0 ? likely.find(([other]) => other !== id)[0] : article;
+        });
+        whole = { source, written: all, weights: steps.map(({ weights }) => weights), ids, against,
+          rivals: against.map((id) => target[id]),
+          leads: steps.map(({ logits, id }, i) => logits[against[i]] - logits[id]) };
         [own, found] = [true, []];
         drawWords();
         drawResults();
         choose({ word: Math.min(model.get("word"), all.length - 1) });
       }
       const asked = gates; // a click may replace these while the model writes
-      const some = off().length ? (await written(loaded, source, asked, check)).words : null;
+      const some = off().length ? await darkened(loaded, source, asked, check) : null;
       if (gates === asked) cut = some;
       redraw();
       if (scanning) await scan(loaded, source, check);
     }
 
     async function scan(loaded, source, check) {
-      const heads = headsOf(gates);
-      found = [];
-      for (const head of heads) {
-        const { words: now } = await written(loaded, source, without(shape, head), check);
-        if (now.join(" ") !== whole.written.join(" ")) found.push({ head, written: now });
-      }
+      const each = [];
+      for (const head of headsOf(gates))
+        each.push({ head, ...await darkened(loaded, source, without(shape, head), check) });
+      found = each;
       drawResults();
-      const few = found.length ? "Choose one of them to see it." : "Switch off several of them.";
-      status.textContent = `${status.textContent} Of ${heads.length} heads, each switched off ` +
-        `alone, ${found.length} ${found.length === 1 ? "changes" : "change"} this sentence. ${few}`;
+      redraw();
+      summarise();
+    }
+
+    function summarise() {
+      const count = changing().length;
+      const few = count ? "Choose one of them to see it." : "The differences below say more.";
+      status.textContent = `${status.textContent} Of ${found.length} heads, each switched off ` +
+        `alone, ${count} ${count === 1 ? "changes" : "change"} this sentence. ${few}`.trim();
     }
 
     drawBoard();
     drawWords();
     const buttons = html("div", { class: "explorer-buttons" }, reset, each);
-    return { update, stop, children: [form, status, offered, sentences, verdict, buttons, results,
-      asked, words, board] };
+    return { update, stop, children: [absent, form, status, offered, sentences, result, verdict,
+      buttons, results, asked, words, board] };
   }
 
   mount("ablation", { start, changed, hardest, build });
