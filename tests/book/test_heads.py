@@ -2,6 +2,7 @@
 made by hand, so that the truth is known.
 """
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from book.experiments.heads import (
     other_weights,
     patching,
     same_heads,
+    switched,
 )
 from book.experiments.heads.alignments import perfect
 from book.experiments.heads.translators import (
@@ -32,6 +34,7 @@ from solutions.translator.corpus import grammar
 from solutions.translator.corpus.draw import draw
 from solutions.translator.corpus.lexicon import NOUNS, VERBS
 from solutions.translator.data.tokenizer import Tokenizer
+from solutions.translator.decoding import translate_ids
 
 
 class Run:
@@ -141,6 +144,40 @@ def test_a_head_replaced_by_zero_is_a_head_switched_off(run, sentences):
             replaced = model(sentences.src, sentences.tgt)
         assert torch.allclose(gated, replaced, atol=1e-6)
     assert not module.w_o._forward_pre_hooks
+
+
+def test_sets_of_heads_that_are_switched_off_at_once_are_those_that_are_off_alone(run, known):
+    words = [
+        [side.token(number) for number in range(side.vocab_size)]
+        for side in (run.source, run.target)
+    ]
+    found = switched.recorded(run.model, corpus.sentence(known[0].english), *words)
+    first, without = found["first"], {off: rest for off, *rest in found["without"]}
+    assert sorted(without) == [*range(2**4), *(1 << head for head in range(4, 12))]
+    src = torch.tensor([[words[0].index(word) for word in first["source"]]])
+    whole, rivals = ([words[1].index(word) for word in first[key]] for key in ("written", "rivals"))
+    tgt = torch.tensor([[1, *whole[:-1]]])
+    heads = [
+        (group, layer, head) for group in switched.GROUPS for layer in (0, 1) for head in (0, 1)
+    ]
+    modules, changed = attentions(run.model), 0
+    for off, (sentence, *leads) in without.items():
+        with ExitStack() as blocks, torch.no_grad():
+            for bit, (group, layer, head) in enumerate(heads):
+                if off >> bit & 1:
+                    gates = torch.ones(2).index_fill(0, torch.tensor(head), 0)
+                    blocks.enter_context(ablate_heads(modules[group][layer], gates))
+            logits = run.model(src, tgt)[0]
+            (written,) = translate_ids(run.model, [src[0].tolist()])
+        expected = [
+            row[rival] - row[word] for row, word, rival in zip(logits, whole, rivals, strict=True)
+        ]
+        assert leads == pytest.approx([float(each) for each in expected], abs=0.051)
+        said = [words[1].index(word) for word in found["sentences"][sentence] if word != "<eos>"]
+        length = min(len(said), len(written))
+        assert said[:length] == written[:length] and length
+        changed += sentence > 0
+    assert changed and not any(module.w_o._forward_pre_hooks for module in modules["cross"])
 
 
 def test_ablations_have_a_row_for_each_head_and_each_set(run, known, monkeypatch):

@@ -3,6 +3,7 @@ their outputs at 0, it says where heads looked, and it is used with the keyboard
 """
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ import torch
 
 from book import explorers
 from book.experiments import measurements
+from book.sphinx_ext.assets import NEEDS_MODEL, SAYS_SO
 from solutions.translator import corpus
 from solutions.translator.decoding import translate_ids
 from solutions.translator.measure.attention_map import cross_attention
 from solutions.translator.settings import PRESETS
-from tests.browser.translating import MODEL, serve_model, wait_for_the_end
+from tests.browser.translating import MODEL, SHEET, serve_model, wait_for_the_end
 
 pytestmark = pytest.mark.xdist_group("first page")  # which trains the same model
 
@@ -250,6 +252,68 @@ def test_words_that_are_new_are_found_in_their_order(heads):
     assert changed("il gatto dorme", "gatto il dorme").count(True) == 1
     assert changed("il gatto", "il il gatto gatto").count(True) == 2
     assert changed("", "il gatto") == [True, True]
+
+
+@pytest.fixture
+def without_the_model(page, built_book):
+    """The chapter's explorer, in a book that was built without the translator."""
+    sheet = f"{NEEDS_MODEL} {{ display: none; }} {SAYS_SO} {{ display: block; }}"
+    page.route(SHEET, lambda route: route.fulfill(body=sheet, content_type="text/css"))
+    page.route(MODEL, lambda route: route.fulfill(status=404))
+    page.goto(built_book + "book/ch12_interpretation.html")
+    page.locator(".ablation-board").wait_for()
+    return page
+
+
+def difference(page):
+    return page.locator(".ablation-difference").inner_text()
+
+
+def test_without_the_model_a_book_says_so_and_shows_what_was_recorded(without_the_model):
+    page = without_the_model
+    assert "built without the trained translator" in page.locator(".ablation").inner_text()
+    assert not page.locator(".ablation .translator-form").is_visible()
+    assert not page.locator(".ablation .translator-examples").is_visible()
+    state = json.loads(page.locator("[data-explorer=ablation]").get_attribute("data-state"))
+    leads = {off: (sentence, first) for off, sentence, first, *_ in state["without"]}
+    minus = lambda number: f"{number:.1f}".replace("-", "\N{MINUS SIGN}")  # noqa: E731
+    assert difference(page) == f"logit of la minus il: {minus(leads[0][1])}"
+    for i, off in enumerate((("cross", 1, 1), ("cross", 0, 1))):
+        with wait_for_the_end(page, "ablation"):
+            box(page, *off).press("Space")
+        (mask, lead) = [(32, leads[32][1]), (34, leads[34][1])][i]
+        assert written(page, 1) == " ".join(state["sentences"][leads[mask][0]][:-1])
+        assert f"il: {minus(lead)} (with all heads {minus(leads[0][1])})" in difference(page)
+    with wait_for_the_end(page, "ablation"):
+        box(page, "encoder", 0, 0).press("Space")  # of which with the others there is no record
+    status = page.locator(".ablation .translator-status").inner_text()
+    assert "built without the model" in status and "one other head" in status
+    assert written(page, 1) == "" and difference(page) == ""
+    with wait_for_the_end(page, "ablation"):
+        page.get_by_role("button", name="All heads on").click()
+        page.get_by_role("button", name="Try each head alone").click()
+    alone = page.locator(".ablation-alone").all_inner_texts()
+    assert alone == [f"off: {minus(leads[1 << head][1])}" for head in range(24)]
+    assert "Of 24 heads" in page.locator(".ablation .translator-status").inner_text()
+    assert page.errors_seen == [] or all("404" in error for error in page.errors_seen)
+
+
+def test_the_difference_is_that_of_the_reference(heads, small_translator, sentences):
+    (source,) = small_translator.source.encode(sentences[:1])
+    choose_example(heads, sentences[0])
+    model, target = small_translator.plain_model(), small_translator.target
+    src, start = torch.tensor([source]), torch.tensor([[1]])
+    heads.locator(".ablation .explorer-chip input").first.check()
+    rival, word, shown = re.fullmatch(
+        r"logit of (\S+) minus (\S+): (\S+)", difference(heads)
+    ).groups()
+    with torch.no_grad():
+        logits = model(src, start)[0, 0]
+    (first,) = target.encode([word])
+    (other,) = target.encode([rival])
+    assert float(shown.replace("\N{MINUS SIGN}", "-")) == pytest.approx(
+        float(logits[other[0]] - logits[first[0]]), abs=0.06
+    )
 
 
 def test_where_the_model_is_missing_the_first_sentence_stays(heads):

@@ -15,6 +15,7 @@ GROUPS = ("cross", "decoder", "encoder")  # the explorer's order
 MOST = 24  # words of a translation
 
 
+@torch.no_grad()
 def recorded(model, sentence, english, italian):
     """Translate a sentence with all heads, and without some.
 

@@ -102,31 +102,31 @@ def two_heads_in_turn(words, before, induction):
         sheet, apart = Drawing(), 48 if phone else 84
         wide = apart - (4 if phone else 18)
 
-        def level(y, role, texts, marked, other):
+        def level(y, role, texts, marked):
             boxes = []
             for place, text in enumerate(texts):
-                kinds = (other, "solid") if place == marked else (role, "box")
+                kinds = (marked[place], "solid") if place in marked else (role, "box")
                 centre, size = (apart * place, y), {"width": wide, "height": 28, "size": SMALL}
                 boxes.append(sheet.box(centre, text, kinds[0], kind=kinds[1], **size))
             return boxes
 
         brought = [words[place] for place in before]
-        low = level(200, "plain", words, last, "query")
-        middle = level(100, "key", brought, there, "key")
+        low = level(200, "plain", words, {last: "query", there: "right"})
+        middle = level(100, "key", brought, {there: "key"})
         size = {"width": wide, "height": 28, "size": SMALL, "kind": "solid"}
         high = sheet.box((apart * last, 0), words[there], "right", **size)
         for place in range(len(words)):
             sheet.arrow(low[before[place]].north, middle[place].south, role="key")
-        beside = apart * last + wide / 2 + (6 if phone else 14)
-        asks = low[last].east, (beside, 200), (beside, 0), high.east
-        sheet.arrow(*asks, role="query")
-        start = (apart * there, 86)
-        sheet.arrow(start, (apart * there, 0), high.west, role="right", width=3)
+        beside = apart * last + wide / 2 + (5 if phone else 12)
+        outside = beside + (6 if phone else 14)
+        asks = (beside, 200), (beside, 56), (apart * there, 56), middle[there].north
+        sheet.arrow(low[last].east, *asks, role="query")
+        under = (apart * there, 238), (outside, 238), (outside, 0)
+        sheet.arrow(low[there].south, *under, high.east, role="right", width=3)
+        between = apart * (there + last) / 2
+        sheet.words((between, 254), f"finds “{words[there]}”", "right", size=SMALL)
         sheet.words(
-            (apart * (there + last) / 2, -16), f"finds “{words[there]}”", "right", size=SMALL
-        )
-        sheet.words(
-            (apart * (there + last) / 2 + 4, 26),
+            (between - 6, 28),
             f"my word is “{words[last]}”:\nwho had it before?",
             "query",
             size=SMALL,
@@ -141,8 +141,8 @@ def two_heads_in_turn(words, before, induction):
         f"The text “{' '.join(words)}” in a row. Above each position is what the first head brought"
         " to it, the word before; the first position has none, and looks at itself. The second head"
         f" works at the last position, whose word is {words[last]}: it looks for the position whose"
-        f" word before was {words[last]}, finds position {there}, and takes what is written"
-        f" there, {words[there]}.",
+        f" word before was {words[last]}, so its query meets the key of position {there}, and it"
+        f" takes what is written there, {words[there]}.",
         draw,
     )
 
