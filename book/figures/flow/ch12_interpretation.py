@@ -99,8 +99,8 @@ def two_heads_in_turn(words, before, induction):
     there = induction[last]
 
     def draw(phone):
-        sheet, apart = Drawing(), 48 if phone else 84
-        wide = apart - (4 if phone else 18)
+        sheet, apart = Drawing(), 47 if phone else 84
+        wide = apart - (3 if phone else 18)
 
         def level(y, role, texts, marked):
             boxes = []
