@@ -12,8 +12,8 @@
     self: ["Decoder, self-attention", "the word to come looks back at what was written"],
     encoder: ["Encoder", "each English word looks at the others"],
   };
-  const BARE = "Without the model, this sentence can do without any heads of the cross-attention, or " +
-    "without one other head.";
+  const BARE = "Without the model you can still switch off any heads of the cross-attention, or one " +
+    "other head.";
   // articles and those of the other gender
   const OTHER = { il: "la", la: "il", i: "le", le: "i", un: "una", una: "un" };
   const start = { word: 0 };
@@ -191,6 +191,7 @@
 
     // How sure it is of a word: the logit of the word's rival minus its own.
     function gap(place, leads, dark) {
+      if (dark && !cut) return ["Not yet known for these heads."];
       if (!leads || !whole.rivals) return [];
       const before = dark ? ` (with all heads ${shown(whole.leads[place], 1)})` : "";
       const over = leads[place] > 0 ? ", so the rival wins" : "";
