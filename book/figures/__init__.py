@@ -8,7 +8,7 @@ arrays, returns the figure or Picture and computes nothing that a reader should 
 # ruff: noqa: F401  # imported for the pages
 
 from book.figures.ch01_embeddings import (
-    loss_and_width,
+    loss_and_cosine,
     similarity_pair,
 )
 from book.figures.ch02_positional_encoding import (

@@ -1,7 +1,6 @@
 """The figures of chapter 1: how alike the rows of a table are, and how they learn."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 
 from book.figures.style import BLUE, GREY, ORANGE
@@ -33,43 +32,31 @@ def similarity_pair(before, after, labels, titles=("before", "after")):
     return figure
 
 
-def loss_and_width(curves, lines, widths, cosines):
-    """Draw the loss of trainings from two starts, and beside it how alike rows become with more
-    columns.
+def loss_and_cosine(losses, cosines, lines):
+    """Draw the loss of trainings from two starts, and below it, over the same steps, how alike the
+    rows of a group are.
 
     Args:
-        curves: dict from a label to the (seeds, steps) losses.
+        losses: dict from a label to the (seeds, steps) losses.
+        cosines: dict from the same labels to the (seeds, steps) mean cosines within a group.
         lines: dict from a label to a loss that a dashed line marks.
-        widths: numbers of columns.
-        cosines: dict from a label to the (widths, seeds) mean cosines within a group.
 
     Returns:
         the matplotlib figure.
     """
-    figure, (left, right) = plt.subplots(2, 1, figsize=(4.6, 5.4))
-    for colour, (label, losses) in zip((ORANGE, BLUE), curves.items(), strict=True):
-        for place, each in enumerate(losses):
-            left.plot(each, color=colour, linewidth=0.9, label=None if place else label)
+    figure, (above, below) = plt.subplots(2, 1, figsize=(4.6, 4.8), sharex=True)
+    for ax, curves in ((above, losses), (below, cosines)):
+        for colour, (label, several) in zip((ORANGE, BLUE), curves.items(), strict=True):
+            for seed, each in enumerate(several):
+                ax.plot(each, color=colour, linewidth=1.2, label=None if seed else label)
     for label, loss in lines.items():
-        left.axhline(loss, color=GREY, linewidth=0.9, linestyle="--", zorder=0)
-        left.annotate(
-            label, (1, loss), (-2, 3 if loss > 3 else -11), xycoords=("axes fraction", "data"),
+        above.axhline(loss, color=GREY, linewidth=0.9, linestyle="--", zorder=0)
+        above.annotate(
+            label, (1, loss), (-2, 3 if loss > 3 else -12), xycoords=("axes fraction", "data"),
             ha="right", textcoords="offset points", color=GREY,
         )  # fmt: skip
-    left.set(xlabel="step", ylabel="loss", xlim=(0, len(each) - 1), ylim=(0, None))
-    left.legend(title="size of the start", loc="upper right")
-    sides = (0.96, 1.04)  # so that no point hides another
-    for side, colour, (label, means) in zip(sides, (ORANGE, BLUE), cosines.items(), strict=True):
-        middle = np.mean(means, axis=1)
-        right.plot(widths, middle, color=colour)
-        right.plot(side * np.array(widths), means, "o", color=colour, alpha=0.6, markeredgewidth=0)
-        below = -16 if middle[-1] > 0.5 else -5  # of the line
-        right.annotate(
-            label, (widths[-1], middle[-1]), (-14, below), textcoords="offset points", ha="right",
-            color=colour,
-        )  # fmt: skip
-    right.set_xscale("log", base=2)
-    right.set_xticks(widths, widths)
-    right.set(xlabel="columns (d_model)", ylabel="cosine, same group", ylim=(0, 1.1))
-    right.minorticks_off()
+    above.set(ylabel="loss", xlim=(0, len(each) - 1), ylim=(0, 8))
+    above.legend(title="size of the start", loc="upper right")
+    below.set(xlabel="step", ylabel="cosine, same group", ylim=(-0.1, 1.05))
+    below.axhline(0, color=GREY, linewidth=0.6, zorder=0)
     return figure

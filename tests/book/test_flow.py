@@ -71,7 +71,11 @@ EXAMPLES = {  # the picture -> what it is given
         *(["they", "feed", "the", "cat", "every", "day"], "cat", "feed", [1.0, 0.0]),
         *(["feed", "cook"], ONE_STEP),
     ),
-    "paths_of_rows": ({"animals": ["cat", "dog"], "foods": ["rice"]}, PATHS, [0, 10], [3.3, 1.9]),
+    "paths_of_rows": (
+        {"animals": ["cat", "dog"], "foods": ["rice"]},
+        PATHS,
+        {0: "Together.", 9: "Apart."},
+    ),
     "clock_hands": (sinusoidal_encoding(4, 4), ["0: dog", "1", "2", "3"], ["pair 0", "pair 1"]),
     "turned_together": ({"dog": [0.7, 0.3], "man": [0.9, 0.1]}, [(0, 2), (100, 102), (0, 1)]),
     "one_vector_machine": (SOURCE, TARGET, 16, 32),

@@ -9,7 +9,8 @@ from those words, after a look at neighbours that another method had found, and 
 sees it. Width, rate and start were chosen with two seeds, by `share_in_group`.
 
 A recorded run has `seed`, `steps`, `loss`, `share`, which is `share_in_group`'s, and, for the first
-budget and two seeds, `rows`, with two decimals, each divided by its length.
+budget and two seeds, `rows`, with two decimals, each divided by its length. A run of `alice_starts`
+has `start`, by which its random numbers are multiplied, too, and no rows.
 """
 
 import re
@@ -70,16 +71,17 @@ def pair_counts():
     return words, near
 
 
-def train(near, seed, steps):
+def train(near, seed, steps, start=START):
     """Fit a table by chapter 1's loss, with Adam.
 
     Args:
         near: (words, words) counts of pairs.
+        start: standard deviation of the random numbers at the start.
 
     Returns:
         the table, (words, WIDTH), and its last loss.
     """
-    both = START * np.random.default_rng(seed).normal(size=(2, len(near), WIDTH))
+    both = start * np.random.default_rng(seed).normal(size=(2, len(near), WIDTH))
     mean, square = np.zeros_like(both), np.zeros_like(both)
     target = near / near.sum()
     share = target.sum(axis=1, keepdims=True)
@@ -132,6 +134,19 @@ def measure(steps, seeds):
     return runs
 
 
+def measure_starts(steps, starts, seeds):
+    """Train from several starts, each with every seed."""
+    words, near = pair_counts()
+    runs = []
+    for start in starts:
+        for seed in seeds:
+            table, loss = train(near, seed, steps, start)
+            share = share_in_group(words, table)[0]
+            run = {"start": start, "seed": seed, "loss": round(float(loss), 4)}
+            runs.append({**run, "share": round(float(share), 4)})
+    return runs
+
+
 def explorer_state(recorded):
     """Return the words, and their rows in two trainings, in hundredths: what the explorer
     `neighbours` starts from.
@@ -148,3 +163,13 @@ EXPERIMENT = Experiment(
     initialisation="normal, with standard deviation 0.01",
     measure=measure,
 )
+
+MORE_EXPERIMENTS = {
+    "alice_starts": Experiment(
+        page="ch01_embeddings",
+        asks="does a large start still do harm where there are far more words than columns?",
+        long={"steps": 1200, "starts": (0.01, 1.0), "seeds": 3},
+        initialisation="normal, with standard deviation `starts`",
+        measure=measure_starts,
+    ),
+}

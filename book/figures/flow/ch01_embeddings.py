@@ -1,5 +1,7 @@
 """Chapter 1: from a sentence to rows of a table, back to them, and how the rows learn."""
 
+import numpy as np
+
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
 
@@ -145,7 +147,7 @@ def scatter_add(tokens, token_ids, grad_output, row_labels, gradient):
 
 
 def _vector(numbers):
-    return "[" + ", ".join(f"{number:g}" for number in numbers) + "]"
+    return "[" + ", ".join(f"{number:g}" for number in numbers).replace("-", _MINUS) + "]"
 
 
 def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
@@ -166,7 +168,9 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
     near = [abs(place - sentence.index(centre)) for place in range(len(sentence))]
     roles = ["blue" if role == true else "plain" for role in range(len(candidates))]
 
-    def draw(_):
+    pushes = -np.array(step["error"])[:, None] * step["readout"]
+
+    def draw(phone):
         sheet, high, top = Drawing(), 26, 118
         with sheet.step(1):
             x = 0
@@ -178,14 +182,21 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
                 sheet.box(at, word, role, width=width, height=24, size=SMALL, kind=kind)
                 x += width + 6
 
-        def column(left, wide, name, cells, kinds, shares, number):
+        def column(left, wide, name, cells, kinds, shares, number, first=top):
             with sheet.step(number):
-                at = (left + wide * len(cells[0]) / 2, top - 12)
+                at = (left + wide * len(cells[0]) / 2, first - 12)
                 sheet.words(at, name, "muted", size=SMALL)
-                return sheet.cells((left, top), cells, kinds, cell=(wide, high), shares=shares)
+                return sheet.cells((left, first), cells, kinds, cell=(wide, high), shares=shares)
 
         def tinted(numbers):
             return [[min(1, abs(number))] for number in numbers]
+
+        def names(first, number):
+            with sheet.step(number):
+                for place, word in enumerate(candidates):
+                    role = "blue" if place == true else ""
+                    at = (44, first + high * (place + 0.5))
+                    sheet.words(at, word, role, anchor="end", size=SMALL, bold=place == true)
 
         pairs = [[role, role] for role in roles]
         even = [[0.5, 0.5]] * len(candidates)
@@ -196,27 +207,29 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
                 (50, 48), _decimals([row]), "orange", cell=(30, high), shares=even[:1]
             )
             sheet.words((44, 61), centre, anchor="end", size=SMALL)
-            for place, word in enumerate(candidates):
-                role = "blue" if place == true else ""
-                at = (44, top + high * (place + 0.5))
-                sheet.words(at, word, role, anchor="end", size=SMALL, bold=place == true)
+        names(top, 2)
         table = column(50, 30, "", _decimals(step["readout"]), pairs, even, 2)
         with sheet.step(2):
             sheet.arrow(here.south, table.north, role="orange")
         scores = _decimals([[number] for number in step["scores"]])
-        column(117, 34, "score", scores, "plain", [[0]] * len(scores), 3)
+        column(115, 32, "score", scores, "plain", [[0]] * len(scores), 3)
         shares = [[f"{number:.2f}"] for number in step["probabilities"]]
-        column(154, 38, "prob.", shares, "plain", tinted(step["probabilities"]), 3)
+        column(150, 36, "prob.", shares, "plain", tinted(step["probabilities"]), 3)
         errors = [[f"{number:+.2f}".replace("-", _MINUS)] for number in step["error"]]
-        signs = [["orange" if number > 0 else "blue"] for number in step["error"]]
-        wrong = column(199, 46, "error", errors, signs, tinted(step["error"]), 4)
-        column(258, 38, "after", _hundredths(step["moved"]), pairs, even, 5)
+        wrong = column(191, 43, "error", errors, "plain", tinted(step["error"]), 4)
+        name, shares = f"pushes on {centre}", np.minimum(1, abs(pushes))
+        pushed = column(262, 37, name, _hundredths(pushes), "orange", shares, 5)
         with sheet.step(5):
-            there = sheet.cells(
-                (258, 48), _hundredths([step["row"]]), "orange", cell=(38, high), shares=even[:1]
-            )
-            sheet.arrow(here.east, there.west, role="orange", text="one step")
-            sheet.arrow(wrong.east, (257, wrong.centre[1]), role="blue")
+            sheet.arrow(wrong.east, pushed.west)
+        with sheet.step(6):
+            new = _hundredths([step["row"]])
+            there = sheet.cells((262, 48), new, "orange", cell=(37, high), shares=even[:1])
+            sheet.arrow(here.east, there.west, role="orange", text="plus the pushes")
+            sheet.arrow((there.south[0], top - 22), there.south, role="orange")
+        left, first = (50, top + high * len(candidates) + 34) if phone else (362, top)
+        column(left, 40, "R after", _hundredths(step["moved"]), pairs, even, 6, first)
+        if phone:
+            names(first, 6)
         return sheet
 
     before, after = step["probabilities"][true], step["after"]
@@ -241,9 +254,10 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
             f" neighbour, “{neighbour}”, gets {before:.2f}.",
             "The error is the probability, minus 1 for the true neighbour. Below 0: this score"
             " should rise. Above 0: it should fall.",
-            f"Each error times its row of R is subtracted from “{centre}”:"
-            f" {_sum_of_pushes(row, step)}. The rows of R move, too, and “{neighbour}” would now"
-            f" get {after:.2f}.",
+            f"Each row of R pushes “{centre}”: minus the error, times the row. “{neighbour}” pulls"
+            f" it closer, and the other rows push it away.",
+            f"Added up: {_sum_of_pushes(row, pushes, step['row'])}. The rows of R move, too, and"
+            f" “{neighbour}” would now get {after:.2f}.",
         ),
     )
 
@@ -251,27 +265,24 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
 _MINUS = "\N{MINUS SIGN}"
 
 
-def _sum_of_pushes(row, step):
-    """Write out how one step makes the new row from the old one."""
-    pushes = [
-        f" {'−' if error > 0 else '+'} {abs(error):.2f}\u00a0·\u00a0{_vector(met)}"
-        for error, met in zip(step["error"], step["readout"], strict=True)
-    ]
-    return f"{_vector(row)}{''.join(pushes)} = [{', '.join(_hundredths([step['row']])[0])}]"
+def _sum_of_pushes(row, pushes, after):
+    """Write out how the pushes make the new row from the old one."""
+    terms = " + ".join(f"[{', '.join(each)}]" for each in _hundredths([*pushes, after]))
+    terms, _, result = terms.rpartition(" + ")
+    return f"{_vector(row)} + {terms} = {result}"
 
 
 def _hundredths(rows):
-    return [[f"{number:.2f}".replace("-", _MINUS) for number in row] for row in rows]
+    return [[f"{number + 0:.2f}".replace("-", _MINUS) for number in row] for row in rows]
 
 
-def paths_of_rows(groups, paths, steps, losses):
+def paths_of_rows(groups, paths, notes):
     """Draw how rows of a table wander while they are trained.
 
     Args:
         groups: dict from a name to its words; all the words are the rows of `paths`, in order.
-        paths: (len(steps), words, 2) where each row is after each number of steps.
-        steps: how many steps of training there were; the first is 0.
-        losses: (len(steps),).
+        paths: (len(notes), words, 2) where each row is at each moment.
+        notes: dict from the number of steps of each moment, the first 0, to a sentence about it.
 
     Returns:
         the Picture.
@@ -293,7 +304,7 @@ def paths_of_rows(groups, paths, steps, losses):
         with sheet.step(1):
             start, (x, y) = spots[0].mean(axis=0), -low * scale * [1, -1]
             sheet.words((start[0], start[1] + 22), "start", "muted", size=SMALL)
-            for end in ((6, 0), (0, 6)):
+            for end in ((16, 0), (0, 16)):
                 sheet.arrow((x - end[0], y - end[1]), (x + end[0], y + end[1]), head=False)
         with sheet.step(len(spots)):
             for name, role in roles.items():
@@ -304,15 +315,11 @@ def paths_of_rows(groups, paths, steps, losses):
                 sheet.words(at, name, role, anchor="start", bold=True)
         return sheet
 
-    first, *rest = zip(steps, losses, strict=True)
     listed = "; ".join(f"{name}: {', '.join(words)}" for name, words in groups.items())
     return Picture(
         f"{paths.shape[1]} points in a plane, one for each row ({listed}), and the paths that they"
-        f" take in {steps[-1]} steps of training. All begin in one heap and set out together. Then"
+        f" take in {max(notes)} steps of training. All begin in one heap and set out together. Then"
         f" the paths part, and the {' and the '.join(groups)} end in two small groups.",
         draw,
-        steps=(
-            f"Before training (loss {first[1]:.2f}), all eight rows are in one small heap.",
-            *(f"After {step} steps, the loss is {loss:.2f}." for step, loss in rest),
-        ),
+        steps=list(notes.values()),
     )
