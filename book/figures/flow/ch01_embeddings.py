@@ -218,12 +218,12 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
         errors = [[f"{number:+.2f}".replace("-", _MINUS)] for number in step["error"]]
         wrong = column(191, 43, "error", errors, "plain", tinted(step["error"]), 4)
         name, shares = f"pushes on {centre}", np.minimum(1, abs(pushes))
-        pushed = column(262, 37, name, _hundredths(pushes), "orange", shares, 5)
+        pushed = column(256, 37, name, _hundredths(pushes), "orange", shares, 5)
         with sheet.step(5):
             sheet.arrow(wrong.east, pushed.west)
         with sheet.step(6):
             new = _hundredths([step["row"]])
-            there = sheet.cells((262, 48), new, "orange", cell=(37, high), shares=even[:1])
+            there = sheet.cells((256, 48), new, "orange", cell=(37, high), shares=even[:1])
             sheet.arrow(here.east, there.west, role="orange", text="plus the pushes")
             sheet.arrow((there.south[0], top - 22), there.south, role="orange")
         left, first = (50, top + high * len(candidates) + 34) if phone else (362, top)
