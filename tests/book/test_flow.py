@@ -162,11 +162,15 @@ EXAMPLES = {  # the picture -> what it is given
         [0, 0, 0, 0, 0, 2, 3],
     ),
     "qk_and_ov": ("cat", "does", 64, 32, 32),
+    "bert_reads": (
+        [["who", "slept"], ["the", "cat", "slept"]],
+        *("about what?", (6, "verb"), {4: "start", 5: "end"}),
+    ),
     "four_models": (
         [
             *(
                 {"title": f"model {n}", "inputs": TOKENS, "encoder": n, "sees": {(1, 0)}}
-                | {"predicts": {1: "a word"}}
+                | {"learned": n % 2, "predicts": {1: "a word"}}
                 for n in range(4)
             ),
         ],

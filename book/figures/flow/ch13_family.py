@@ -13,8 +13,9 @@ def four_models(models):
 
     Args:
         models: list of four dict: `title`; `inputs`, a word for each place; `encoder`, how many of
-            the places belong to an encoder; `sees`, a set of (output, input); `predicts`, dict from
-            an output to what is asked of it.
+            the places belong to an encoder; `sees`, a set of (output, input); `learned`, how many
+            of the first inputs are learned, so that only dashed lines lead from them; `predicts`,
+            dict from an output to what is asked of it.
 
     Returns:
         the Picture.
@@ -28,9 +29,10 @@ def four_models(models):
             roles = ["encoder" if place < model["encoder"] else "decoder" for place in places]
             xs = [left + apart * place for place in places]
             sheet.words((left - 10, top - 74), model["title"], anchor="start", bold=True)
-            for output, source in sorted(model["sees"]):
-                start, end = (xs[source], top + 99), (xs[output], top + 9)
-                sheet.arrow(start, end, role=roles[output], width=1.1, head=False)
+            fixed = {(output, source) for output in places for source in range(model["learned"])}
+            for output, source in sorted(model["sees"] | fixed):
+                line = {"role": roles[output], "width": 1.1, "dashed": source < model["learned"]}
+                sheet.arrow((xs[source], top + 99), (xs[output], top + 9), **line, head=False)
             for x, word, role, place in zip(xs, model["inputs"], roles, places, strict=True):
                 sheet.circle((x, top), 9, "", role)
                 sheet.circle((x, top + 108), 9, "", role)
@@ -50,9 +52,57 @@ def four_models(models):
     return Picture(
         "Four panels, each with a row of inputs below, a row of outputs above, and a line"
         f" wherever an output moves with an input: {'; '.join(told)}. In BERT every output is"
-        " joined to all inputs, in ViT to all patches, in GPT to the inputs at its place and to the"
-        " left, and in T5 the outputs on the right are joined to all words of the encoder and to"
-        " their own up to their place.",
+        " joined to all inputs, in ViT to all patches, and with dashed lines to the class row, in"
+        " GPT to the inputs at its place and to the left, and in T5 the outputs on the right are joined"
+        " to all words of the encoder and to their own up to their place.",
+        draw,
+    )
+
+
+def bert_reads(sentences, whole, word, places):
+    """Draw what goes into BERT for a pair of sentences, and what is read from its vectors.
+
+    Args:
+        sentences: two lists of words.
+        whole: what is asked of the first vector.
+        word: (place, answer): an answer for one word.
+        places: dict from two places to "start" and "end".
+
+    Returns:
+        the Picture.
+    """
+    first, second = ([*words, "[SEP]"] for words in sentences)
+    tokens = ["[CLS]", *first, *second]
+    kinds = ["A"] * (1 + len(first)) + ["B"] * len(second)
+    answers = {0: whole, word[0]: word[1]} | places
+    looks = [["encoder"] * len(tokens), ["plain"] * len(tokens)]
+    looks += [["orange" if kind == "A" else "green" for kind in kinds]]
+    rows = [tokens, list(range(len(tokens))), kinds]
+
+    def draw(phone):
+        sheet, cell = Drawing(), (33, 22) if phone else (58, 24)
+        wide, small = cell[0] * len(tokens), 11 if phone else SMALL
+        for down, (row, look) in enumerate(zip(rows, looks, strict=True)):
+            y = 118 + down * (cell[1] + 4)
+            sheet.cells((0, y), [row], [look], cell=cell, size=small)
+            name = ("word", "+ position", "+ sentence")[down]
+            sheet.words((-8, y + cell[1] / 2), name, "muted", anchor="end", size=small)
+        for place in range(len(tokens)):
+            x = (place + 0.5) * cell[0]
+            sheet.arrow((x, 116), (x, 90))
+            sheet.arrow((x, 54), (x, 33), role="encoder")
+            sheet.circle((x, 22), 9, "", "encoder")
+            if place in answers:
+                sheet.upright((x, 8), answers[place], "right")
+        layers = "norm, encoder layers" if phone else "norm, and a stack of encoder layers"
+        sheet.box((wide / 2, 72), layers, "encoder", width=wide, height=34)
+        return sheet
+
+    told = ", ".join(f"{text} from that of {tokens[place]}" for place, text in answers.items())
+    return Picture(
+        f"The words {' '.join(tokens)}, each with three rows that are added: of the word, of its"
+        f" position from 0 to {len(tokens) - 1}, and of its sentence, A or B. The sums go through a"
+        f" norm and encoder layers, which give a vector for each word. What is read: {told}.",
         draw,
     )
 
