@@ -161,7 +161,7 @@
     function judged(now, marked, moving) {
       const missed = moving.filter((place) => !marked.includes(place));
       const extra = marked.filter((place) => !moving.includes(place)).sort((a, b) => a - b);
-      if (!marked.length) return ["You had marked none."];
+      if (!marked.length) return ["You had marked none, so there is nothing to compare."];
       if (!missed.length && !extra.length) return ["That is what you expected."];
       const many = missed.length > 4;
       return [
@@ -192,9 +192,10 @@
         box.disabled = Boolean(seen);
         fill(seen ? far[place] / most : 0);
         const right = moves === box.checked;
-        number.replaceChildren(...(seen ? [html("span", { class: right ? "family-right"
+        const judgement = marked.length ? [html("span", { class: right ? "family-right"
           : "family-wrong" }, right ? "✓ " : "✗ "), html("span", { class: "explorer-hidden" },
-          right ? "as expected: " : "unexpected: "), moves ? shown(far[place], 2) : "0"] : []));
+        right ? "as expected: " : "unexpected: ")] : []; // no mark is no prediction
+        number.replaceChildren(...(seen ? [...judgement, moves ? shown(far[place], 2) : "0"] : []));
         track.classList.toggle("family-empty", !seen || !moves);
         row.classList.toggle("family-moves", Boolean(seen) && moves);
         row.classList.toggle("family-still", Boolean(seen) && !moves);
