@@ -63,10 +63,6 @@ def test_counting_by_hand():
     assert counts.probability("b", "a") == pytest.approx((2 + 2 * shorter) / (3 + 2))
 
 
-def test_what_compressors_add_is_less_than_a_byte_a_letter():
-    assert all(1 < bits < 8 for bits in alice.compressed("validation").values())
-
-
 def test_writing_is_the_same_with_the_same_seed_and_longer_than_the_positions(tiny):
     one, same, other = (alice.write(tiny, "Alice ", 30, seed)[0] for seed in (0, 0, 1))
     assert one == same != other and len(one) == 30

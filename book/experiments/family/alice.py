@@ -12,9 +12,6 @@ trains three seeds. The page and its explorer run the model of seed 0, whose wei
 command writes to `book/measured/alice.safetensors`, in 16 bits.
 """
 
-import bz2
-import gzip
-import lzma
 import math
 from collections import Counter, defaultdict
 
@@ -193,25 +190,6 @@ class Counts:
             for end in range(1, len(text))
         ]
         return sum(losses) / len(losses)
-
-
-def compressed(name):
-    """Compress a text as the end of the book, and return the bits that it adds, per letter.
-
-    Args:
-        name: "validation" or "test".
-
-    Returns:
-        dict: "gzip", "bz2" and "lzma" -> bits a letter. gzip looks back 32 kB and no farther.
-    """
-    parts = texts()
-    known, whole = (text.encode() for text in (parts["train"], parts["train"] + parts[name]))
-    return {
-        each.__name__: 8
-        * (len(each.compress(whole)) - len(each.compress(known)))
-        / len(parts[name])
-        for each in (gzip, bz2, lzma)
-    }
 
 
 @torch.no_grad()

@@ -53,8 +53,8 @@ def four_models(models):
         "Four panels, each with a row of inputs below, a row of outputs above, and a line"
         f" wherever an output moves with an input: {'; '.join(told)}. In BERT every output is"
         " joined to all inputs, in ViT to all patches, and with dashed lines to the class row, in"
-        " GPT to the inputs at its place and to the left, and in T5 the outputs on the right are joined"
-        " to all words of the encoder and to their own up to their place.",
+        " GPT to the inputs at its place and to the left, and in T5 the outputs on the right are"
+        " joined to all words of the encoder and to their own up to their place.",
         draw,
     )
 
