@@ -154,6 +154,16 @@ def test_width_matters_only_without_the_scale(chapter):
     spoken.get_by_text("saturated").wait_for(state="attached")
 
 
+def touched_and_back(chapter):
+    """Return the table's numbers before and after both sliders went a step on and back."""
+    before = chapter.locator(".attention-table tbody").inner_text()
+    for name in ("Direction of the query", "Length of the query"):
+        slider = chapter.get_by_label(name)
+        slider.press("ArrowLeft")
+        slider.press("ArrowRight")
+    return before, chapter.locator(".attention-table tbody").inner_text()
+
+
 def test_dragging_moves_the_query_and_its_weights(chapter):
     chapter.locator(".attention").scroll_into_view_if_needed()
     plane = chapter.locator(".attention-plane").first
@@ -166,3 +176,22 @@ def test_dragging_moves_the_query_and_its_weights(chapter):
     chapter.mouse.up()
     weights = weights_of(chapter)
     assert max(weights, key=weights.get) == "on"
+    before, after = touched_and_back(chapter)
+    assert before == after
+
+
+def test_the_sliders_say_where_the_query_starts(chapter):
+    before, after = touched_and_back(chapter)
+    assert before == after
+    weights = weights_of(chapter)
+    assert sum(sorted(weights.values())[-2:]) > 0.85  # "cat" and "mat" share them
+    assert min(weights["cat"], weights["mat"]) > 0.35
+
+
+def test_on_a_phone_the_bars_come_right_below_the_query(chapter):
+    chapter.set_viewport_size({"width": 390, "height": 800})
+    query, table, values = (
+        chapter.locator(each).bounding_box()
+        for each in (".attention-query", ".attention-table", ".attention-values")
+    )
+    assert table["y"] + table["height"] - query["y"] < 700 and values["y"] > table["y"]

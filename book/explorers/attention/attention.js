@@ -6,6 +6,7 @@
   const SIZE = 320; // side of a plane, in SVG units
   const UNIT = 40; // SVG units for a length of 1
   const LONGEST = 3.4; // of the query, so that its grip stays in the plane: 160 - 3.4 * 40 = 24
+  const STEP = 0.05; // of its length
   const start = {
     words: ["The", "cat", "sat", "on", "mat"],
     keys: [[-2.0, 0.7], [1.8, 1.25], [-0.35, 2.0], [-1.2, -1.7], [1.7, -1.2]],
@@ -202,7 +203,7 @@
     }
     const direction = slider("Direction of the query", { min: -180, max: 180 }, (degrees) =>
       aim((degrees * Math.PI) / 180, sized(model.get("query"))));
-    const length = slider("Length of the query", { min: 0, max: LONGEST, step: 0.05 }, (long) =>
+    const length = slider("Length of the query", { min: 0, max: LONGEST, step: STEP }, (long) =>
       aim(angle, long));
     const subscripted = () => [html("i", {}, "d"), html("sub", {}, "k")];
     const width = slider(["Width ", ...subscripted()], { min: 1, max: 9 }, (power) =>
@@ -219,8 +220,10 @@
       const box = board.getBoundingClientRect();
       const x = (((event.clientX - box.left) / box.width) * SIZE - SIZE / 2) / UNIT;
       const y = (SIZE / 2 - ((event.clientY - box.top) / box.height) * SIZE) / UNIT;
-      const long = Math.hypot(x, y);
-      aim(long ? Math.atan2(y, x) : angle, Math.min(long, LONGEST));
+      // in the steps of the sliders, which would otherwise move it when they are next touched
+      const long = Math.round(Math.min(Math.hypot(x, y), LONGEST) / STEP) * STEP;
+      const degrees = Math.round((Math.atan2(y, x) * 180) / Math.PI);
+      aim(long ? (degrees * Math.PI) / 180 : angle, long);
     }
     board.addEventListener("pointerdown", (event) => {
       const held = event.pointerType === "mouse" || left.held.includes(event.target);
@@ -263,8 +266,8 @@
       const inside = "inside the hull of the values.";
       change(right.drawing, { "aria-label": `The output lies at (${where}), ${inside}` });
     }
-    // on a phone, the values come right below the query that moves their average
-    const parts = [left.framed, right.framed, table.element, controls, verdict];
+    // on a phone, the bars and the sliders come right below the query that moves them
+    const parts = [left.framed, table.element, controls, right.framed, verdict];
     return { update, children: [html("div", { class: "attention-parts" }, ...parts)] };
   }
 
