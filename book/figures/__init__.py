@@ -98,9 +98,9 @@ from book.figures.flow.ch03_bottleneck import (
     one_vector_machine,
 )
 from book.figures.flow.ch04_attention import (
+    attention_as_grids,
     attention_by_hand,
     one_row_two_vectors,
-    three_roles,
 )
 from book.figures.flow.ch05_multi_head import dealt_features, one_head_or_two, split_attend_join
 from book.figures.flow.ch06_masking import padding_mixed_in, who_may_look

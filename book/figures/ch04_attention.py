@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
 
 from book.figures.maps import heatmap
 from book.figures.style import BLUE, GREY, ORANGE
@@ -85,7 +86,7 @@ def _widths_axis(ax, widths):
     ax.set_xlabel("width of queries and keys, $d_k$")
 
 
-def saturation(widths, largest, slope):
+def saturation(widths, largest, slope, mean):
     """Draw how the softmax saturates as d_k grows, with and without the scale; bands reach over all
     seeds.
 
@@ -94,6 +95,7 @@ def saturation(widths, largest, slope):
         largest: dict from a label to the (widths, seeds) mean largest weight of a row.
         slope: dict from the same labels to the (widths, seeds) median size of the softmax's
             Jacobian.
+        mean: like `slope`, of the mean size.
 
     Returns:
         the matplotlib figure.
@@ -110,6 +112,10 @@ def saturation(widths, largest, slope):
                 linewidth=0,
             )
             ax.plot(widths, np.median(numbers, axis=1), color=colour, label=label)
+    for numbers, colour in zip(mean.values(), (ORANGE, BLUE), strict=True):
+        axes[1].plot(widths, np.median(numbers, axis=1), color=colour, linestyle=(0, (4, 2)))
+    kinds = [Line2D([], [], color=GREY, linestyle=style) for style in ("-", (0, (4, 2)))]
+    axes[1].legend(kinds, ["typical row (median)", "mean of all rows"], loc="lower left")
     axes[0].set(title="largest weight of a row", ylim=(0, 1.02))
     axes[0].legend(loc="lower right")
     axes[1].set(title="size of the softmax's Jacobian (log scale)", yscale="log")

@@ -99,9 +99,9 @@ EXAMPLES = {  # the picture -> what it is given
         *([np.ones((len(each.split()), 2)) for each in BANKS],),
         *([np.full(len(each.split()), 0.2) for each in BANKS], [[1.1, 0.4], [0.4, 1.3]]),
     ),
-    "three_roles": (
-        *(["sat", "cat", "mat"], VALUE[:, :4], KEY[:, :3], KEY[:, 1:], VALUE[:, :2]),
-        *([0.7, 0.2], [0.9, 0.7]),
+    "attention_as_grids": (
+        *(["The", "cat", "sat"], VALUE, KEY[:, :3], KEY[:, 1:], VALUE[:, :2]),
+        *(np.full((3, 3), 1 / 3), VALUE[:, :2] / 3, 2),
     ),
     "one_head_or_two": (
         *(["dog", "bites", "man", "today"], "bites", VALUE[[0, 1, 2, 0], :2]),

@@ -1,4 +1,6 @@
-"""Chapter 4: attention by hand, one word in two sentences, and the three roles of a word."""
+"""Chapter 4: attention by hand, one word in two sentences, and a whole sentence as matrices."""
+
+import numpy as np
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
@@ -50,7 +52,7 @@ def attention_by_hand(words, query, key, value, scores, weights, output, of):
         with sheet.step(2):
             wide = centres[-1] + (100 if phone else 150)
             softmax = sheet.box(
-                (middle, 232), "softmax: positive, and together 1", width=wide, height=30
+                (middle, 232), "softmax: all positive, sum 1", width=wide, height=30
             )
             for x in centres:
                 sheet.arrow((x, 190), (x, softmax.y))
@@ -186,81 +188,128 @@ def one_row_two_vectors(word, row, directions, sentences, vectors, weights, outp
     )
 
 
-def three_roles(words, x, query, key, value, weights, output):
-    """Draw attention from the words' vectors on: three matrices, dot products, weights, output.
+def attention_as_grids(words, x, query, key, value, weights, output, row):
+    """Draw attention of a whole sentence as matrices: projections, dot products, weights, output.
 
     Args:
-        words: the one that asks, and two that answer.
-        x: (3, d_model), their vectors.
-        query, key: (3, d_k).
-        value: (3, d_v).
-        weights: (2,), of the two that answer; other words may have a share, too.
-        output: (d_v,).
+        words: of the sentence.
+        x: (seq_len, d_model), their vectors.
+        query, key: (seq_len, d_k).
+        value: (seq_len, d_v).
+        weights: (seq_len, seq_len).
+        output: (seq_len, d_v).
+        row: the place of the word whose row is framed from beginning to end.
 
     Returns:
         the Picture.
     """
+    dots, rows = query @ key.T, len(words)
 
     def draw(phone):
-        sheet, cell = Drawing(), (21, 24) if phone else (28, 26)
-        gap, apart = (10, 12) if phone else (14, 34)
-        keys, values = (cell[0] * each.shape[1] for each in (key, value))
-        block = keys + gap + values
+        sheet, (wide, high) = Drawing(), (22, 19) if phone else (26, 22)
+        tall = rows * high
 
-        def row(centre, y, numbers, role):
-            corner = (centre - cell[0] * len(numbers) / 2, y)
-            return sheet.cells(corner, [_whole(numbers)], role, cell=cell)
+        def grid(middle, top, name, numbers, role, cell=wide, decimals=0, framed=True, named=False):
+            left = middle - cell * numbers.shape[1] / 2
+            most = np.abs(numbers).max()
+            place = sheet.cells(
+                (left, top),
+                [[_number(each, decimals) for each in line] for line in numbers],
+                role,
+                cell=(cell, high),
+                shares=np.round(0.8 * np.abs(numbers) / most, 1),
+            )
+            shape = f"{name} ({', '.join(map(str, numbers.shape))})"
+            sheet.words((middle, top - 12), shape, "" if role == "plain" else role, bold=True)
+            for n, word in enumerate(words):
+                if named:
+                    at = (left - 6, place.row(n, rows).centre[1])
+                    sheet.words(at, word, anchor="end", size=SMALL, bold=n == row)
+            if framed:
+                line = place.row(row, rows)
+                size = {"width": line.width, "height": line.height}
+                sheet.box(line.centre, role="green", kind="outline", **size)
+            return place
 
-        asker = cell[0] * len(x[0]) / 2
-        whole = row(asker, 0, x[0], "plain")
-        sheet.words((asker, -14), f"“{words[0]}”", bold=True)
-        asks = row(asker, 88, query[0], "query")
-        sheet.arrow(whole.south, asks.north, role="query", text="w_query")
-        sheet.words((0, 188), "dot product", "muted", anchor="start", size=SMALL)
-        scale = f"÷ √{key.shape[1]}, softmax"
-        sheet.words((0, 226), scale, "muted", anchor="start", size=SMALL)
-        left, shares = whole.at(1, 0)[0] + (apart if phone else 1.5 * apart), []
-        for n, weight in enumerate(weights, start=1):
-            middle = left + block / 2
-            its = row(middle, 0, x[n], "plain")
-            sheet.words((middle, -14), f"“{words[n]}”", bold=True)
-            its_key = row(left + keys / 2, 88, key[n], "key")
-            its_value = row(left + keys + gap + values / 2, 88, value[n], "value")
-            sheet.arrow(its.at(0.25, 1), its_key.north, role="key", text="w_key")
-            sheet.arrow(its.at(0.75, 1), its_value.north, role="value", text="w_value")
-            dot = sheet.box(
-                (its_key.centre[0], 170), f"{query[0] @ key[n]:.0f}", width=34, height=26
+        def keys_below(place):
+            for n, word in enumerate(words):
+                middle = place.column(n, rows).centre[0]
+                sheet.words((middle, place.at(0, 1)[1] + 11), word, "key", size=SMALL)
+
+        gives = 236 if phone else 512
+        whole = grid(128 if phone else 250, 0, "X", x, "plain", named=True)
+        below = tall + (74 if phone else 78)
+        asks = grid(33 if phone else 39, below, "Q", query, "query", named=True)
+        finds = grid(129 if phone else 190, below, "K", key, "key", framed=False)
+        values = grid(gives, below, "V", value, "value", framed=False)
+        for place, role in ((asks, "query"), (finds, "key"), (values, "value")):
+            (x0, y0), (x1, y1) = whole.south, (place.centre[0], below - 22)
+            sheet.arrow((x0, y0), (x1, y1), role=role)
+            at = (x0 + 0.7 * (x1 - x0), y0 + 0.6 * (y1 - y0))
+            sheet.words(at, f"× w_{role}", role, size=SMALL, halo=True)
+
+        below += tall + (78 if phone else 82)
+        met = grid(
+            72 if phone else 78, below, "QKᵀ", dots, "plain", 24 if phone else 26, named=True
+        )
+        if not phone:
+            keys_below(met)
+        sign = sheet.circle((met.centre[0], below - 44), 11, "·")
+        sheet.arrow(asks.south, sign.at(0.1, 0.15), role="query")
+        sheet.arrow(finds.south, sign.at(0.9, 0.15), role="key")
+        sheet.arrow(sign.south, (met.centre[0], below - 21))
+        root = f"÷ √{key.shape[1]}"
+        if phone:
+            below += tall + 66
+            sheet.arrow(
+                (met.centre[0], met.at(0, 1)[1]),
+                (met.centre[0], below - 22),
+                text=f"{root}, softmax of each row",
             )
-            sheet.arrow(asks.south, dot.west, role="query")
-            sheet.arrow(its_key.south, dot.north, role="key")
-            corner = (its_value.centre[0] - 23, 213)
-            share = sheet.cells(
-                corner, [[f"{weight:.2f}"]], "query", cell=(46, 26), shares=[[weight]]
-            )
-            sheet.arrow(dot.south, (dot.centre[0], 226), share.west)
-            sheet.arrow(its_value.south, share.north, role="value", text="×")
-            shares.append(share)
-            left += block + apart
-        middle = sum(share.centre[0] for share in shares) / 2
-        made = [[f"{number:.2f}" for number in output]]
-        corner = (middle - 24 * len(output), 288)
-        out = sheet.cells(corner, made, "value", cell=(48, 26), shares=[[0.9] * len(output)])
-        for share, weight in zip(shares, weights, strict=True):
-            sheet.arrow(share.south, out.north, role="value", width=1 + 6 * weight)
-        sheet.words((middle, 328), f"what “{words[0]}” gets", "value", bold=True)
+        middle, cell = (90, 30) if phone else (362, 35)
+        shares = grid(middle, below, "weights", weights, "query", cell, 2, named=phone)
+        keys_below(shares)
+        if not phone:
+            between = (met.east[0] + shares.x) / 2
+            sheet.words((between, below - 20), f"{root}, softmax\nof each row", "muted", size=SMALL)
+            for n in range(rows):
+                y = met.row(n, rows).centre[1]
+                role = "green" if n == row else "plain"
+                sheet.arrow((met.east[0] + 6, y), (shares.x - 6, y), role=role)
+        times = sheet.circle((gives, shares.centre[1]), 11, "×")
+        sheet.arrow(values.south, times.north, role="value")
+        sheet.arrow(shares.east, times.west, role="query")
+        if phone:
+            below += tall + 46
+            made = grid(gives, below, "output", output, "value", 40, 2, named=True)
+            sheet.arrow(times.south, (gives, below - 22), role="value")
+        else:
+            made = grid(592, below, "output", output, "value", 40, 2)
+            sheet.arrow(times.east, made.west, role="value")
         return sheet
 
-    answers = "; ".join(
-        f"{word} has the key {_listed(k)}, the dot product {query[0] @ k:.0f}, the weight"
-        f" {weight:.2f} and the value {_listed(v)}"
-        for word, k, v, weight in zip(words[1:], key[1:], value[1:], weights, strict=True)
+    its = ", ".join(
+        f"{word} {dot:.0f} and {weight:.2f}"
+        for word, dot, weight in zip(words, dots[row], weights[row], strict=True)
+    )
+    every = "; ".join(
+        f"{word}: {', '.join(f'{weight:.2f}' for weight in line)}"
+        for word, line in zip(words, weights, strict=True)
     )
     return Picture(
-        f"One matrix makes of the vector of {words[0]}, {_listed(x[0])}, its query,"
-        f" {_listed(query[0])}. Two others make a key and a value of each word that answers:"
-        f" {answers}. The values, each times its weight, add up to {_listed(output, 2)}.",
+        f"Matrices of {rows} rows, one for each word of {' '.join(words)}. From X, with"
+        f" {x.shape[1]} columns, come Q and K with {key.shape[1]} and V with {value.shape[1]}. The"
+        f" product of Q and K transposed has {rows} columns, and so have the weights, a softmax of"
+        f" each row. The weights times V are the output, with {output.shape[1]} columns. Framed is"
+        f" the row of {words[row]}. Its query is {_listed(query[row])}, and its dot products and"
+        f" weights are: {its}. Its output is {_listed(output[row], 2)}. The weights of all rows,"
+        f" {every}.",
         draw,
     )
+
+
+def _number(number, decimals):
+    return f"{number:.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _whole(numbers):
