@@ -183,11 +183,12 @@ def schedules_by_rate(losses, exact, chosen):
 
 def paired_differences(rows, linear, within):
     """Draw by how much each change moves two scores: the differences of the seeds, and the interval
-    of their mean. Each change has its name above its row, so that the panels can be wide.
+    of their mean. Each change has its name above its row, so that the panels can be wide, and a
+    band marks where the axes are linear.
 
     Args:
         rows: dict from a change to two pairs (differences, (low, high)), of the sentences that are
-            right, in points, and of the validation loss.
+            right, in points, and of the validation loss. None instead of an interval draws none.
         linear: for each score up to which difference its axis is linear; beyond it is logarithmic.
         within: for each score the two ends of its axis.
 
@@ -199,11 +200,14 @@ def paired_differences(rows, linear, within):
     )
     heads = "exactly right, points\n(right is better)", "validation loss\n(left is better)"
     for score, (ax, head) in enumerate(zip(axes, heads, strict=True)):
-        ax.axvline(0, color=GREY, linewidth=1)
+        ax.axvspan(-linear[score], linear[score], color=GREY, alpha=0.12, linewidth=0)
         for row, found in enumerate(rows.values()):
-            differences, (low, high) = found[score]
-            colour = ORANGE if low > 0 or high < 0 else BLUE
-            ax.plot([low, high], [row, row], color=colour, linewidth=1.5)
+            differences, interval = found[score]
+            clear = interval and (interval[0] > 0 or interval[1] < 0)
+            colour = ORANGE if clear else BLUE
+            ax.plot([0, 0], [row - 0.25, row + 0.25], color=GREY, linewidth=1)  # not through names
+            if interval:
+                ax.plot(interval, [row, row], color=colour, linewidth=1.5)
             ax.plot(differences, [row] * len(differences), "o", color=colour, alpha=0.45, ms=4)
             ax.plot(np.mean(differences), row, "|", color=colour, markersize=12, markeredgewidth=2)
         ax.set_xscale("symlog", linthresh=linear[score], linscale=0.8)
@@ -223,8 +227,7 @@ def paired_differences(rows, linear, within):
     axes[0].set_yticks([])
     for row, name in enumerate(rows):
         beside = {"transform": axes[0].get_yaxis_transform(), "fontsize": 9, "in_layout": False}
-        bare = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-        axes[0].text(0, row - 0.3, name, va="bottom", bbox=bare, **beside)
+        axes[0].text(0, row - 0.3, name, va="bottom", **beside)
     return figure
 
 

@@ -91,13 +91,14 @@ def test_what_is_asked_before_training_finds_these_bugs_and_no_others(bug):
 def test_the_recorded_bugs_are_those_that_are_planted():
     measured = measurements.load("planted_bugs")
     assert list(reports.by_bug(measured)) == list(BUGS) == list(reports.WHY)
+    assert list(reports.ASKED) == list(planted_bugs.QUESTIONS)
     assert all(
         len(runs) == measured["budget"]["seeds"] for runs in reports.by_bug(measured).values()
     )
     assert all(set(run["answers"]) >= set(planted_bugs.QUESTIONS) for run in measured["runs"])
 
 
-def test_the_matrix_marks_what_fails_and_where_the_loss_is():
+def test_the_table_names_what_fails_and_where_the_loss_is():
     def run(bug, loss, **wrong):
         right = dict.fromkeys(planted_bugs.QUESTIONS, 0.0)
         right |= {"scores": 0.3, "other_source": 1.0, "exchanged": 3.0, "forced": 1.0}
@@ -106,13 +107,11 @@ def test_the_matrix_marks_what_fails_and_where_the_loss_is():
     leak = "the decoder sees later words"
     runs = [run(NONE, 0.8), run(NONE, 1.0), run(leak, 0.5, later_word=0.2), run(leak, 0.7)]
     runs += [run("no zero_grad", 0.9, forced=0.5), run("no zero_grad", 2.0, forced=0.4)]
-    rows = reports.bug_matrix({"runs": runs}).data.splitlines()[2:]
+    rows = reports.bug_table({"runs": runs}).data.splitlines()[2:]
     cells = [[each.strip() for each in row.strip("|").split("|")] for row in rows]
     assert [row[1] for row in cells] == ["0.80–1.00", "0.50–0.70", "0.90–2.00"]
-    marks = [{place for place, each in enumerate(row[3:-1], 1) if each} for row in cells]
-    assert marks == [set(), {3}, {10}]
-    assert cells[1][5] == reports.SOME_SEEDS and cells[2][12] == reports.EVERY_SEED
-    assert [row[-1] for row in cells] == ["", reports.LOWER, ""]
+    assert [row[3] for row in cells] == ["", "(3 later word), 11 loss ↓", "10 own translation"]
+    assert all(bug in row[0] for bug, row in zip((NONE, leak, "no zero_grad"), cells, strict=True))
     assert reports.beside([run(NONE, 1.1)], runs[:2]) == reports.HIGHER
 
 

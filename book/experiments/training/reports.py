@@ -15,7 +15,7 @@ WHY = {  # a bug -> what it does
     "padding of the source is not masked": "words attend to padding; batches by length have little",
     "cross-attention reads the decoder": "the source never arrives",
     "scores are not divided by √d_k": "the softmax starts too sharp",
-    "embeddings start at PyTorch's size": "they drown the positions; a norm hides their size",
+    "embeddings start at PyTorch's size": "they drown the positions, and learn more slowly; a norm hides their size",
     "the same, and tied to the generator": "nothing after the generator hides it",
     "softmax before the loss": "training takes two, and sticks near 6; validation takes one",
     "the answer is not shifted": "it says the word that it has just read",
@@ -26,9 +26,20 @@ WHY = {  # a bug -> what it does
     "the optimizer holds a copy": "it moves other weights than the model’s",
     "the rate is ten times as high": "it jumps over what it looks for",
     "dropout stays on in translating": "each word comes from another model",
-    "the decoder gets the last word alone": "trained rightly, but decoding forgets",
+    "the decoder gets the last word alone": "training is right, but decoding forgets the words before",
 }
-EVERY_SEED, SOME_SEEDS = "●", "○"
+ASKED = {  # a question -> its name in the table of bugs
+    "first_loss": "first loss",
+    "scores": "scores",
+    "later_word": "later word",
+    "other_source": "source",
+    "source_padding": "source padding",
+    "target_padding": "target padding",
+    "old_gradients": "old gradients",
+    "one_batch": "one batch",
+    "exchanged": "wrong sources",
+    "forced": "own translation",
+}
 LOWER, HIGHER = "↓", "↑"
 
 
@@ -61,8 +72,9 @@ def longer_runs(measured):
 
 
 def ingredients_table(measured):
-    """Return the table of all changes: both scores, and the mean differences from what each change
-    is compared with, with the interval of that mean; what is clear is bold.
+    """Return the table of all changes, folded: both scores, and the mean differences from what each
+    change is compared with, with the interval of that mean; what is clear is bold. Where a single
+    seed may fail, an interval says little: there each seed's difference is given.
     """
     columns = [(ingredients.scores_of(measured, score)) for score in ("exact", "loss")]
     rows = []
@@ -70,10 +82,22 @@ def ingredients_table(measured):
         row = [name]
         for scores, factor, digits, unit in zip(columns, (100, 1), (1, 3), (" %", ""), strict=True):
             row.append(f"{factor * np.mean(scores[name]):.{digits}f}{unit}")
-            row.append(difference(ingredients.paired(scores, name), factor, digits))
+            found = ingredients.paired(scores, name)
+            said = seed_by_seed if name in ingredients.COLD_ROWS else difference
+            row.append(said(found, factor, digits))
         rows.append(row)
     heads = ("change", "exactly right", "difference, points", "loss", "difference")
-    return measurements.table(heads, rows)
+    head = "::::{admonition} The numbers\n:class: dropdown\n\n"
+    foot = (
+        "\n\nBold: the interval is all on one side of 0. Without warm-up: the difference of each"
+        f" seed. Made by `{measured['command'].split(' --')[0]}` ({made_by(measured)}).\n::::"
+    )
+    return Markdown(head + measurements.table(heads, rows).data + foot)
+
+
+def seed_by_seed(differences, factor, digits):
+    """Write each difference: "-1.2, +0.3"."""
+    return ", ".join(f"{factor * each:+.{digits}f}" for each in differences).replace("-", "−")
 
 
 def difference(differences, factor, digits):
@@ -117,28 +141,30 @@ def beside(runs, honest):
     return HIGHER if min(losses) > max(others) else ""
 
 
-def bug_matrix(measured):
-    """Return the table of planted bugs: the ranges of the validation loss as the loop reports it
-    and of the exact translations, and which questions each fails.
+def wrong_answers(runs, honest):
+    """Name the questions whose answers are wrong, and say where the loss is beside honest ones:
+    "3 later word, (5 source padding), 11 loss ↓". What is in brackets is wrong with some seeds.
+    """
+    named = [
+        f"{number} {ASKED[name]}" if count == len(runs) else f"({number} {ASKED[name]})"
+        for number, (name, count) in enumerate(failures(runs).items(), 1)
+        if count
+    ]
+    side = beside(runs, honest)
+    return ", ".join([*named, f"{len(ASKED) + 1} loss {side}"] if side else named)
+
+
+def bug_table(measured):
+    """Return the table of planted bugs: what each does, the ranges of the validation loss as the
+    loop reports it and of the exact translations, and which questions it fails.
     """
     groups, rows = by_bug(measured), []
     for bug, runs in groups.items():
-        wrong = failures(runs).values()
-        marks = ({0: "", len(runs): EVERY_SEED}.get(count, SOME_SEEDS) for count in wrong)
-        name = f"*{bug}*" if bug == NONE else bug
+        name = f"*{bug}*" if bug == NONE else f"**{bug}**: {WHY[bug]}"
         loss = between([run["loss"] for run in runs], 1, 2)
         exact = between([run["exact"] for run in runs], 100, 0)
-        rows.append((name, loss, exact, *marks, beside(runs, groups[NONE])))
-    numbers = range(1, 1 + len(planted_bugs.QUESTIONS))
-    heads = ("bug", "loss", "right, %", *numbers, len(numbers) + 1)
-    return measurements.table(heads, rows)
-
-
-def bug_list(measured):
-    """Return what each planted bug does, folded away."""
-    lines = [f"- **{bug}**: {WHY[bug]}." for bug in by_bug(measured) if bug != NONE]
-    head = "::::{admonition} What does each bug do?\n:class: dropdown\n\n"
-    return Markdown(head + "\n".join(lines) + "\n::::")
+        rows.append((name, loss, exact, wrong_answers(runs, groups[NONE])))
+    return measurements.table(("bug", "loss", "right, %", "wrong answers"), rows)
 
 
 def between(numbers, factor, digits):
