@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.training import ingredients, reports, training_loop
+from book.experiments.training import embedding_rates, ingredients, reports, training_loop
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +132,47 @@ def test_the_longer_run_has_the_tied_generator_alone():
     assert longer["budget"]["steps"] == 2 * measurements.load("ingredients")["budget"]["steps"]
     found = [(run["ingredient"], run["seed"]) for run in longer["runs"]]
     assert found == [(ingredients.TIED, seed) for seed in range(longer["budget"]["seeds"])]
+
+
+def test_the_embeddings_alone_have_a_rate_of_their_own():
+    page = training_loop.loop_with((*embedding_rates.OWN_RATE, ("highest=1e-2", "highest=1e-3")))
+    model = page["new_model"](seed=11)
+    groups = embedding_rates.grouped(8.0)(model)
+    parameters = [each for group in groups for each in group["params"]]
+    assert {id(each) for each in parameters} == {id(each) for each in model.parameters()}
+    assert len(parameters) == len(list(model.parameters()))
+    assert [group["times"] for group in groups] == [8.0, 1.0]
+    assert len(groups[0]["params"]) == 2
+
+    def first_move(times):
+        page["grouped"] = embedding_rates.grouped(times)
+        model = page["new_model"](seed=11)
+        watched = model.src_embedding.weight, model.generator.weight
+        before = [each.detach().clone() for each in watched]
+        page["train"](model, page["training"], page["validation"], steps=2, warmup=1)
+        return [(new - old).abs().max().item() for new, old in zip(watched, before, strict=True)]
+
+    slow, fast = first_move(1.0), first_move(8.0)
+    assert fast[0] == pytest.approx(8 * slow[0], rel=0.01)
+    assert fast[1] == pytest.approx(slow[1], rel=0.01)
+
+
+def test_the_recorded_embeddings_have_both_sizes_and_both_rates_with_every_seed():
+    measured = measurements.load("embedding_rates")
+    found = embedding_rates.scores_of(measured)
+    assert list(found) == list(embedding_rates.TIMES)
+    assert all(len(scores) == measured["budget"]["seeds"] for scores in found.values())
+    blind = measurements.load("without_a_source")
+    assert len(blind["runs"]) == blind["budget"]["seeds"]
+    assert all(run["exact"] == 0 for run in blind["runs"])
+
+
+def test_differences_are_written_seed_by_seed():
+    assert reports.seed_by_seed([-0.02, 0.0, 0.015], 100, 1) == "−2.0, +0.0, +1.5"
+    measured = measurements.load("ingredients")
+    table = reports.ingredients_table(measured).data
+    (row,) = (line for line in table.splitlines() if line.startswith("| without warm-up"))
+    assert row.count(", ") == 2 * (measured["budget"]["seeds"] - 1)
 
 
 def test_the_table_of_runs_takes_what_is_there():

@@ -15,7 +15,7 @@ WHY = {  # a bug -> what it does
     "padding of the source is not masked": "words attend to padding; batches by length have little",
     "cross-attention reads the decoder": "the source never arrives",
     "scores are not divided by √d_k": "the softmax starts too sharp",
-    "embeddings start at PyTorch's size": "they drown the positions, and learn more slowly; a norm hides their size",
+    "embeddings start at PyTorch's size": "they drown positions and learn slowly; a norm hides it",
     "the same, and tied to the generator": "nothing after the generator hides it",
     "softmax before the loss": "training takes two, and sticks near 6; validation takes one",
     "the answer is not shifted": "it says the word that it has just read",
@@ -26,7 +26,7 @@ WHY = {  # a bug -> what it does
     "the optimizer holds a copy": "it moves other weights than the model’s",
     "the rate is ten times as high": "it jumps over what it looks for",
     "dropout stays on in translating": "each word comes from another model",
-    "the decoder gets the last word alone": "training is right, but decoding forgets the words before",
+    "the decoder gets the last word alone": "training is right, but decoding forgets",
 }
 ASKED = {  # a question -> its name in the table of bugs
     "first_loss": "first loss",
