@@ -7,6 +7,8 @@ import numpy as np
 
 from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
+COLUMNS = 250  # of a drawing of moments: more cannot be told apart, and weigh a megabyte
+
 
 def roofline(lines, bandwidth, peak, marks=None, name="roof"):
     """Draw the most FLOPs a second that memory and arithmetic allow, what they allow if they never
@@ -133,7 +135,8 @@ def gradient_sizes(kinds, smallest, columns):
 
 
 def memory_of_a_step(line, phases, gradients, always, logits, highest=None):
-    """Draw how much memory a training step holds from one moment to the next.
+    """Draw how much memory a training step holds from one moment to the next: of thousands of
+    moments, the one with the most in each of `COLUMNS` equal spans of time.
 
     Args:
         line: list of (seconds, bytes beyond what is there all the time).
@@ -149,6 +152,12 @@ def memory_of_a_step(line, phases, gradients, always, logits, highest=None):
     figure, ax = plt.subplots(figsize=(5.4, 3.0))
     ends, always = 1e3 * list(phases.values())[-1][1], always / 1e6
     times, sizes = np.array([(0.0, 0), *line, (ends / 1e3, line[-1][1])]).T * [[1e3], [1e-6]]
+    column = np.floor(COLUMNS * times / ends)
+    most = [
+        place[sizes[place].argmax()]
+        for place in (np.flatnonzero(column == each) for each in np.unique(column))
+    ]
+    times, sizes = times[most], sizes[most]
     made, held = np.array([(0.0, 0), *gradients]).T * [[1e3], [1e-6]]
     below = held[np.searchsorted(made, times, side="right") - 1]
     top = (highest or 1e6 * (sizes.max() + always)) / 1e6
