@@ -86,7 +86,7 @@ def bert_reads(sentences, whole, word, places):
             y = 118 + down * (cell[1] + 4)
             sheet.cells((0, y), [row], [look], cell=cell, size=small)
             name = ("word", "+ position", "+ sentence")[down]
-            sheet.words((-8, y + cell[1] / 2), name, "muted", anchor="end", size=small)
+            sheet.words((-4, y + cell[1] / 2), name, "muted", anchor="end", size=small)
         for place in range(len(tokens)):
             x = (place + 0.5) * cell[0]
             sheet.arrow((x, 116), (x, 90))
