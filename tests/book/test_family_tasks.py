@@ -15,6 +15,7 @@ from book.experiments.undisturbed import undisturbed
 from solutions.translator import corpus
 from solutions.translator.data.tokenizer import BOS, EOS, PAD, SPECIALS
 
+pytestmark = pytest.mark.xdist_group("corpus")  # drawn in one process, for all of its tests
 UNSEEN = range(100, 103)
 
 
