@@ -24,11 +24,12 @@ def recorded(model, sentence, english, italian):
         english, italian: the words of both vocabularies, by their ids.
 
     Returns:
-        dict of two. `first` is what all heads do: `source` and `written` words, `weights` of the
-        cross-attention (words, layers, heads, source words), and for each word its `rivals`: the
-        same article of the other gender, or else the second choice. `without` has a row for each
-        set of heads: the set, as a number with a bit for each head, what is written, as a number of
-        `sentences`, and for each of the first's words the logit of its rival minus its own.
+        dict. `other_gender` is `OTHER`. `first` is what all heads do: `source` and `written` words,
+        `weights` of the cross-attention (words, layers, heads, source words), and for each word its
+        `rivals`: the same article of the other gender, or else the second choice. `without` has a
+        row for each set of heads: the set, as a number with a bit for each head, what is written,
+        as a number of `sentences`, and for each of the first's words the logit of its rival minus
+        its own.
     """
     source = sentence.split()
     src = torch.tensor([[english.index(word) for word in source]])
@@ -50,6 +51,7 @@ def recorded(model, sentence, english, italian):
     sentences = list(dict.fromkeys(map(tuple, written)))
     weights = torch.stack([seen.weights["cross", layer][0] for layer in range(len(model.decoder))])
     return {
+        "other_gender": OTHER,
         "first": {
             "source": source,
             "unknown": [],

@@ -125,11 +125,17 @@ def measure(steps, seeds):
         {
             "seed": seed,
             "length": length,
-            "seconds": round(seconds(tiled, *inputs(length, seed=seed), repeats=repeats), 4),
+            "seconds": round(
+                seconds(
+                    tiled,
+                    *inputs(length, seed=seed),
+                    repeats=1 if length == LENGTHS[-1] else steps,
+                ),
+                4,
+            ),
         }
         for seed in seeds
         for length in LENGTHS
-        for repeats in (1 if length == LENGTHS[-1] else steps,)
     ]
 
 

@@ -14,8 +14,6 @@
   };
   const BARE = "Without the model you can still switch off any heads of the cross-attention, or one " +
     "other head.";
-  // articles and those of the other gender
-  const OTHER = { il: "la", la: "il", i: "le", le: "i", un: "una", una: "un" };
   const start = { word: 0 };
 
   const nameOf = ({ kind, layer, head }) =>
@@ -64,6 +62,7 @@
 
   function build({ model, el, choose, verdict, say }) {
     const first = model.get("first");
+    const otherGender = model.get("other_gender") ?? {}; // an article -> an article
     let shape = model.get("shape");
     let gates = gatesOf(shape);
     const recorded = new Map((model.get("without") ?? []).map(([mask, sentence, ...leads]) =>
@@ -302,7 +301,7 @@
         const all = wordsIn(loaded, steps), { target } = loaded.words;
         const ids = steps.map(({ id }) => id);
         const against = steps.map(({ id, likely }) => {
-          const article = target.indexOf(OTHER[target[id]]);
+          const article = target.indexOf(otherGender[target[id]]);
           return article < 0 ? likely.find(([other]) => other !== id)[0] : article;
         });
         whole = { source, written: all, weights: steps.map(({ weights }) => weights), ids, against,

@@ -24,24 +24,10 @@ def tiles(query_len, key_len, block_size, now):
         for place in range(-(-key_len // block_size)):
             across = min(block_size, key_len - place * block_size) * unit
             x = place * wide + across / 2
-            key = sheet.box(
-                (x, -26),
-                f"{place + 1}",
-                "key",
-                width=across - 2,
-                height=24,
-                size=SMALL,
-                kind="solid" if place == now else "box",
-            )
-            value = sheet.box(
-                (x, high + 26),
-                f"{place + 1}",
-                "value",
-                width=across - 2,
-                height=24,
-                size=SMALL,
-                kind="solid" if place == now else "box",
-            )
+            kind = "solid" if place == now else "box"
+            look = {"width": across - 2, "height": 24, "size": SMALL, "kind": kind}
+            key = sheet.box((x, -26), f"{place + 1}", "key", **look)
+            value = sheet.box((x, high + 26), f"{place + 1}", "value", **look)
             if place == now:
                 here = sheet.box(
                     (x, high / 2), "", "orange", width=across - 2, height=high, kind="solid"

@@ -29,8 +29,9 @@ from solutions.translator.corpus.lexicon import ADJECTIVES, BE, NAMES, NOUNS, VE
 pytestmark = pytest.mark.xdist_group("corpus")  # drawn in one process, for all of its tests
 
 
-def every_pair():
-    return [pair for pairs in corpus.splits().values() for pair in pairs]
+def pairs_of(*splits):
+    """Return the pairs of some splits, or of all."""
+    return [pair for split in splits or corpus.splits() for pair in corpus.splits()[split]]
 
 
 # ---- what the splits promise ----
@@ -42,7 +43,7 @@ def test_the_same_seed_gives_the_same_corpus_and_another_another():
     assert {key: len(pairs) for key, pairs in other.items()} == {
         key: len(pairs) for key, pairs in corpus.splits().items()
     }
-    assert other["random"] != corpus.splits()["random"]
+    assert other["random"] != pairs_of("random")
     assert corpus.kept_back_pairs(1) != corpus.kept_back_pairs(0)
 
 
@@ -50,23 +51,23 @@ def test_there_are_as_many_pairs_as_promised():
     assert {key: len(pairs) for key, pairs in corpus.splits().items()} == {
         "train": 100_000, "validation": 1000, "random": 1000, "combinations": 1000, "structures": 500, "long": 500,
     }  # fmt: skip
-    lengths = [len(corpus.words(english)) for english, _ in corpus.splits()["train"]]
+    lengths = [len(corpus.words(english)) for english, _ in pairs_of("train")]
     assert 5 <= sum(lengths) / len(lengths) <= 9
     assert len(NOUNS) >= 150 and len(ADJECTIVES) >= 60 and len(VERBS) >= 70
 
 
 def test_no_sentence_is_there_twice_and_each_has_one_translation():
-    assert len({english for english, _ in every_pair()}) == len(every_pair())
-    assert corpus.PROMISE not in dict(every_pair())
+    assert len({english for english, _ in pairs_of()}) == len(pairs_of())
+    assert corpus.PROMISE not in dict(pairs_of())
     other_draws = dict(pair for pairs in corpus.splits(seed=1).values() for pair in pairs)
-    italian = dict(every_pair())
+    italian = dict(pairs_of())
     shared = italian.keys() & other_draws.keys()
     assert len(shared) > 1000
     assert all(italian[english] == other_draws[english] for english in shared)
 
 
 def test_words_and_sentence_undo_each_other():
-    for pair in every_pair():
+    for pair in pairs_of():
         for text in pair:
             assert corpus.sentence(corpus.words(text)) == text
             assert text == text.lower().strip() and "  " not in text
@@ -78,16 +79,13 @@ def test_words_and_sentence_undo_each_other():
 @pytest.mark.parametrize("split", ["validation", "random", "combinations", "structures", "long"])
 def test_every_word_of_another_split_is_one_of_training(split):
     for side in (0, 1):
-        known = {word for pair in corpus.splits()["train"] for word in corpus.words(pair[side])}
-        assert (
-            not {word for pair in corpus.splits()[split] for word in corpus.words(pair[side])}
-            - known
-        )
+        known = {word for pair in pairs_of("train") for word in corpus.words(pair[side])}
+        assert not {word for pair in pairs_of(split) for word in corpus.words(pair[side])} - known
 
 
 def test_long_sentences_are_longer_than_those_of_training():
-    longest = max(len(corpus.words(english)) for english, _ in corpus.splits()["train"])
-    assert longest < min(len(corpus.words(english)) for english, _ in corpus.splits()["long"])
+    longest = max(len(corpus.words(english)) for english, _ in pairs_of("train"))
+    assert longest < min(len(corpus.words(english)) for english, _ in pairs_of("long"))
 
 
 # ---- held-out pairs, found in the text ----
@@ -119,18 +117,14 @@ def described(english):
 
 def test_pairs_that_are_kept_back_meet_in_combinations_alone():
     kept_back = corpus.kept_back_pairs()
-    seen = {
-        triple
-        for pair in corpus.splits()["train"] + corpus.splits()["validation"]
-        for triple in described(pair[0])
-    }
+    seen = {triple for pair in pairs_of("train", "validation") for triple in described(pair[0])}
     assert len(seen) > 5000
     assert not {triple[:2] for triple in seen} & kept_back
     nouns, adjectives = (
         {(noun, role) for noun, _, role in seen},
         {(adjective, role) for _, adjective, role in seen},
     )
-    for english, _ in corpus.splits()["combinations"]:
+    for english, _ in pairs_of("combinations"):
         new = {triple for triple in described(english) if triple[:2] in kept_back}
         assert new, english
         for noun, adjective, role in new:
@@ -191,15 +185,10 @@ FINITE -= set(NOUN_OF)
 
 
 def test_structures_that_are_kept_back_are_in_no_sentence_of_training():
-    for english, _ in (
-        corpus.splits()["train"]
-        + corpus.splits()["validation"]
-        + corpus.splits()["random"]
-        + corpus.splits()["combinations"]
-    ):
+    for english, _ in pairs_of("train", "validation", "random", "combinations"):
         found = kept_back_structures(english)
         assert not any(found.values()), (english, found)
-    for english, _ in corpus.splits()["structures"]:
+    for english, _ in pairs_of("structures"):
         assert any(kept_back_structures(english).values()), english
 
 
@@ -444,8 +433,8 @@ def marked_predicate(read):
 
 
 def test_italian_is_right_by_rules_that_are_not_the_generators():
-    chosen = random.Random(0).sample(corpus.splits()["train"], 20_000) + [
-        pair for key in corpus.splits() if key != "train" for pair in corpus.splits()[key]
+    chosen = random.Random(0).sample(pairs_of("train"), 20_000) + [
+        pair for key in corpus.splits() if key != "train" for pair in pairs_of(key)
     ]
     wrong = [(italian, marked) for _, italian in chosen if (marked := mistakes(italian))]
     assert not wrong, wrong[:20]
@@ -944,7 +933,7 @@ def test_names_are_not_words_of_another_kind():
 
 def test_the_first_page_knows_how_long_a_sentence_may_be():
     script = (ROOT / "book" / "explorers" / "translating.js").read_text(encoding="utf-8")
-    longest = max(len(english.split()) for english, _ in corpus.splits()["train"])
+    longest = max(len(english.split()) for english, _ in pairs_of("train"))
     assert f"const LONGEST = {longest};" in script
 
 
