@@ -115,7 +115,7 @@ def meaning(expected, seen):
     if raised["type"] == "NameError":
         in_method = "." in raised["function"].replace(".<locals>.", "")
         belongs = "does it belong to `self`, or " if in_method else ""
-        return f"{belongs}is {'it' if belongs else 'that'} defined in a cell above, too?"
+        return f"{belongs}is it defined anywhere above?"
     if raised["type"] == "SystemExit":
         return "that ends the whole program, and a function ends with `return`"
     if AWAY_FROM_TORCH.search(raised["message"]):

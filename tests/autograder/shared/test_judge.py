@@ -106,7 +106,7 @@ def out_of_torch(scores, axis=-1):
         ),
         (misspelling, "name 'score' is not defined; did you mean `scores`?"),
         (misspelling_a_function, "has no attribute 'swapaxess'; did you mean `swapaxes`?"),
-        (like_two_names, "name 'lensh' is not defined; is that defined in a cell above, too?"),
+        (like_two_names, "name 'lensh' is not defined; is it defined anywhere above?"),
         (
             with_an_argument_that_is_none,
             "unexpected keyword argument 'dim'; what are the arguments of softmax called?",
@@ -228,7 +228,7 @@ def test_the_line_of_the_learners_own_code_is_told():
     message = first_message("softmax", from_a_cell("softmax", source))
     assert (
         "it raised a NameError: name 'missing' is not defined, in line 3 of its cell: `return"
-        " scores / missing`; is that defined in a cell above, too?" in message
+        " scores / missing`; is it defined anywhere above?" in message
     )
 
 
@@ -240,9 +240,7 @@ def test_a_name_within_a_method_may_belong_to_self():
 """
     exercise = load_exercises("ch07_layers")["LayerNorm"]
     verdicts = judged(exercise.prepare(PUBLIC_SEED, visible=True), from_a_cell("LayerNorm", source))
-    assert (
-        "; does it belong to `self`, or is it defined in a cell above, too?" in verdicts[0].message
-    )
+    assert "; does it belong to `self`, or is it defined anywhere above?" in verdicts[0].message
 
 
 def with_and(self, x):
