@@ -22,8 +22,8 @@ BIN = Path(sys.executable).parent
 
 
 def demo(minutes=None):
-    """Release the notebooks, build the book, grade the sample class, train a translator, and say
-    where everything lies.
+    """Release the notebooks, train a translator, build the book with it, grade the sample class, and
+    say where everything lies.
 
     Args:
         minutes: after which the translator's training ends, even if it is not done; None for a
@@ -36,7 +36,12 @@ def demo(minutes=None):
     step(1, "Notebooks from solutions/")
     for stem in chapters():
         print(f"      {release(stem).relative_to(ROOT)}", flush=True)
-    step(2, "The book: two to five minutes on two cores, most of them for the code of its pages")
+    step(2, "A translator, trained from nothing: two minutes, or more on a slow or busy machine")
+    train_translator(minutes)
+    step(
+        3,
+        "The book, with this translator in it: two to five minutes on two cores, most of them for the code of its pages",
+    )
     # the cache would not notice changes in what the pages import
     shutil.rmtree(BUILD / ".jupyter_cache", ignore_errors=True)
     run(
@@ -45,14 +50,12 @@ def demo(minutes=None):
             r"(executing pages|reading sources|writing output)\.\.\. (?:\x1b\[[\d;]*m)?\[ *(\d+)%\]"
         ),
     )
-    step(3, f"A sample class of {len(LEARNERS)} hands in {STEM}")
+    step(4, f"A sample class of {len(LEARNERS)} hands in {STEM}")
     shutil.rmtree(SAMPLE, ignore_errors=True)
     write_sample_class(SAMPLE / "submitted")
-    step(4, "python -m autograder grade")
+    step(5, "python -m autograder grade")
     command = [sys.executable, "-m", "autograder", "grade", SAMPLE / "submitted", "--into", SAMPLE]
     run([*command, *sandbox_options()], show=r"(\d+/\d+) \[")
-    step(5, "A translator, trained from nothing: two minutes, or more on a slow or busy machine")
-    train_translator(minutes)
     step(6, "The table of the class; below it, where the report and the pages for learners are")
     print(f"\n{table(sample_rows())}\n")
     book, feedback = (

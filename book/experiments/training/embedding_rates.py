@@ -77,14 +77,22 @@ def measure_blind(steps, seeds):
     return runs
 
 
+STARTS = "PyTorch's default; embeddings with standard deviation 1/sqrt(d_model) or 1"
 EXPERIMENT = Experiment(
     page="ch09_training",
     asks="do large embeddings cost so much by their size, or because they move little beside it?",
     long={"steps": 400, "seeds": 3},
-    initialisation="PyTorch's default; embeddings with standard deviation 1/sqrt(d_model) or 1",
+    initialisation=STARTS,
     measure=measure,
 )
 MORE_EXPERIMENTS = {
+    "embedding_rates_longer": Experiment(
+        page="ch09_training",
+        asks="which of the two still costs something in a run that is four times as long?",
+        long={"steps": 1600, "seeds": 3},
+        initialisation=STARTS,
+        measure=measure,
+    ),
     "without_a_source": Experiment(
         page="ch09_training",
         asks="how low is the loss of a model whose sources belong to other targets?",
