@@ -65,7 +65,7 @@ lab: setup       ## your own copies in work/, opened in JupyterLab
 grade: setup     ## grade your own copies in work/
 	$(BIN)/python -m autograder grade-work
 
-demo: setup      ## everything once: notebooks, book, a sample class graded, a translator trained
+demo: setup      ## everything once: notebooks, a translator trained, book, a sample class graded
 	$(BIN)/python -m autograder demo
 
 lint: .venv/.ready-tests  ## ruff

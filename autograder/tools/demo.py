@@ -22,8 +22,8 @@ BIN = Path(sys.executable).parent
 
 
 def demo(minutes=None):
-    """Release the notebooks, train a translator, build the book with it, grade the sample class, and
-    say where everything lies.
+    """Release the notebooks, train a translator, build the book with it, grade the sample class,
+    and say where everything lies.
 
     Args:
         minutes: after which the translator's training ends, even if it is not done; None for a
@@ -38,10 +38,7 @@ def demo(minutes=None):
         print(f"      {release(stem).relative_to(ROOT)}", flush=True)
     step(2, "A translator, trained from nothing: two minutes, or more on a slow or busy machine")
     train_translator(minutes)
-    step(
-        3,
-        "The book, with this translator in it: two to five minutes on two cores, most of them for the code of its pages",
-    )
+    step(3, "The book, with the translator in it: two to five minutes on two cores, mostly its code")
     # the cache would not notice changes in what the pages import
     shutil.rmtree(BUILD / ".jupyter_cache", ignore_errors=True)
     run(
