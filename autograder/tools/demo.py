@@ -38,7 +38,7 @@ def demo(minutes=None):
         print(f"      {release(stem).relative_to(ROOT)}", flush=True)
     step(2, "A translator, trained from nothing: two minutes, or more on a slow or busy machine")
     train_translator(minutes)
-    step(3, "The book, with the translator in it: two to five minutes on two cores, mostly its code")
+    step(3, "The book, with the translator in it: two to five minutes, mostly for its code")
     # the cache would not notice changes in what the pages import
     shutil.rmtree(BUILD / ".jupyter_cache", ignore_errors=True)
     run(
