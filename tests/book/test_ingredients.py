@@ -158,10 +158,14 @@ def test_the_embeddings_alone_have_a_rate_of_their_own():
 
 
 def test_the_recorded_embeddings_have_both_sizes_and_both_rates_with_every_seed():
-    measured = measurements.load("embedding_rates")
-    found = embedding_rates.scores_of(measured)
-    assert list(found) == list(embedding_rates.TIMES)
-    assert all(len(scores) == measured["budget"]["seeds"] for scores in found.values())
+    for name in ("embedding_rates", "embedding_rates_longer"):
+        measured = measurements.load(name)
+        found = embedding_rates.scores_of(measured)
+        assert list(found) == list(embedding_rates.TIMES)
+        assert all(len(scores) == measured["budget"]["seeds"] for scores in found.values())
+
+
+def test_no_sentence_is_right_without_its_source():
     blind = measurements.load("without_a_source")
     assert len(blind["runs"]) == blind["budget"]["seeds"]
     assert all(run["exact"] == 0 for run in blind["runs"])
