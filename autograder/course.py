@@ -1,5 +1,6 @@
 """Where the parts of the course lie, and which chapters it has."""
 
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,9 +55,14 @@ def _pages():
 
 def _contents():
     """Return what `_toc.yml` holds."""
+    return _parsed((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+
+
+@cache  # to read the file is quick, to parse it takes 10 ms, and a class of 30,000 asks as often
+def _parsed(text):
     import yaml  # here, because a learner's `check` imports this module and has no use for it
 
-    return yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return yaml.safe_load(text)
 
 
 def repository():

@@ -9,6 +9,7 @@ import zipfile
 
 import nbformat
 import pytest
+import yaml
 
 from autograder.course import CourseError, notebook_of
 from autograder.grading.handed_in.intake import find_submissions
@@ -42,6 +43,15 @@ def test_nbgraders_folders_of_all_chapters(tmp_path):
     assert seen(found) == [("bruno", OTHER, None), ("ada", STEM, None)]
     assert found[0].timestamp.hour == 10
     assert [each.learner for each in find_submissions(tmp_path / "submitted", STEM)] == ["ada"]
+
+
+def test_the_contents_of_the_book_are_parsed_once_for_all_learners(tmp_path, monkeypatch):
+    for number in range(20):
+        hand_in(tmp_path, f"learner{number}", STEM, RIGHT, below=".")
+    parsed, parse = [], yaml.safe_load
+    monkeypatch.setattr(yaml, "safe_load", lambda text: parsed.append(text) or parse(text))
+    assert len(find_submissions(tmp_path)) == 20
+    assert len(parsed) <= 1
 
 
 def test_an_empty_folder_is_a_submission_too(tmp_path):
