@@ -23,9 +23,9 @@ from autograder.shared.probes import observe
 from autograder.shared.wire import decode, encode
 from autograder.tools.sample_class import notebook_with
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
+# without its windows Chromium takes two thirds of the time
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 WIDE = {"width": 1280, "height": 900}
 PLAYWRIGHTS_SECONDS = 30  # for what a page does, on a machine that is busy
 LONG_SECONDS = 1800  # a training of minutes, on a machine that is busy with something else
@@ -213,6 +213,14 @@ def own_page(chromium):
     with noted(page):
         yield page
     page.close()
+
+
+def settled(page):
+    """Wait until a page that was loaded has drawn its formulas, and has asked for what its scripts
+    ask for by themselves.
+    """
+    page.evaluate("Promise.all([document.fonts.ready, globalThis.MathJax?.startup?.promise])")
+    page.wait_for_timeout(500)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import pytest
 from autograder.authoring.loading import load_exercises, solution_sources
 from autograder.course import chapters
 from autograder.shared.tolerances import TOLERANCES
+from tests.conftest import settled
 
 KNOWN = {
     "worked_examples": (
@@ -21,7 +22,7 @@ KNOWN = {
 def test_a_page_opens_without_errors_fits_a_phone_and_says_what_it_computed(built_book, page, name):
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.goto(f"{built_book}book/{name}.html").ok
-    page.wait_for_load_state("networkidle")
+    settled(page)
     assert page.errors_seen == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     text = page.locator("article").inner_text()

@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from autograder.course import chapters, pages, pages_of
+from tests.conftest import settled
 
 PAGES = [*pages(), "search", "genindex"]
 VIEWS = [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")]
@@ -83,7 +84,7 @@ def test_a_page_is_whole_light_and_accessible(built_book, page, answers, name, w
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=theme)
     assert page.goto(f"{built_book}{name}.html").ok
-    page.wait_for_load_state("networkidle")
+    settled(page)
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     assert page.errors_seen == []
     assert [
@@ -121,7 +122,7 @@ def test_the_text_is_there_before_any_script_runs(built_book, without_scripts, n
 def test_nothing_moves_where_the_reader_asked_for_rest(built_book, page):
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{built_book}book/ch04_attention.html")
-    page.wait_for_load_state("networkidle")
+    settled(page)
     moving = (
         "[...document.querySelectorAll('*')].filter((each) => { const style ="
         " getComputedStyle(each);"
@@ -167,7 +168,7 @@ def test_a_chapter_of_two_pages_is_read_when_both_are(built_book, page):
 
 def test_a_printed_chapter_shows_what_was_folded_and_no_buttons(built_book, page):
     page.goto(f"{built_book}book/ch04_attention.html")
-    page.wait_for_load_state("networkidle")
+    settled(page)
     page.emulate_media(media="print")
     assert not page.locator(".chapter-read").is_visible()
     assert not page.locator(".copybtn").first.is_visible()
