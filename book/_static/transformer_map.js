@@ -44,8 +44,8 @@
     }));
   }
 
-  // One chip for each word: what passes through a part, as `strips` of vectors, as `notes`, or as
-  // `shares`, which give a chip a bar, too.
+  // One chip for each word: what passes through a part, as `strips` of vectors, as `notes`, and as
+  // `shares`, which give a chip a bar, and a number where there is no note.
   function chips(words, { lang = "en", strips, notes, shares }) {
     const { html } = globalThis.explorerKit;
     return words.map((word, i) => {
@@ -63,10 +63,18 @@
   const told = (vector) =>
     `${vector.slice(0, 3).map((number) => globalThis.explorerKit.shown(number)).join(", ")}, …`;
 
+  // The word that takes in most of another one, and from which: their places.
+  function busiest(looks) {
+    const others = looks.map((row, i) => row.map((share, j) => (i === j ? 0 : share)));
+    const most = others.map((row) => Math.max(...row));
+    const taker = globalThis.explorerKit.largestAt(most);
+    return [taker, globalThis.explorerKit.largestAt(others[taker])];
+  }
+
   // What happens in each step on the way to the word that is chosen in the translator: lists of
   // texts and of elements. `inside` is there for the sentences that came with the page.
   function journey({ source, inside, written, place, weights, likely }) {
-    const { said, italian, largestAt } = globalThis.explorerKit;
+    const { said, italian, largestAt, softmax, shown: minus } = globalThis.explorerKit;
     const { joined, isWord, percent, which } = globalThis.translating;
     const [nth, quoted] = which(written, place);
     const word = isWord(written[place])
@@ -80,13 +88,18 @@
     const shown = twin < 0 ? 0 : twin;
     const read = (kind) => inside && told(inside.source[kind][shown]);
     const sure = (share) => share.toFixed(2);
-    const seen = inside?.looks[looked];
-    const target = seen && largestAt(seen);
+    const [taker, giver] = inside ? busiest(inside.looks) : [];
+    const seen = inside?.looks[taker];
+    const { heads, scores, head_dim: size } = inside?.asks ?? {};
+    const shares = inside && softmax(scores[place]);
+    const [most, second] = inside ? [...shares.keys()].sort((i, j) => shares[j] - shares[i]) : [];
     const back = inside?.back[place];
     const steps = [
       [`Each word of “${joined(source)}” becomes an id, and the id selects a row `,
-        inside ? `of ${inside.width} numbers; a strip shows eight of them, blue above 0 and ` +
-          "orange below. " : "of numbers from a table. ",
+        inside ? `of ${inside.width} numbers; a strip shows the first eight, blue above 0 and ` +
+          "orange below. " : "of numbers from a table. (The vectors inside are stored for the " +
+          "examples only: of your own sentence you see the ids here, and later the weights of " +
+          "the last layer and the likely words.) ",
         twin < 0 ? "" : `Every “${source[twin]}” gets the same row${inside ? ": " : "."}`,
         inside ? `${twin < 0 ? `For “${source[0]}” they begin ` : ""}${read("rows")}` : ""],
       ["A pattern that depends on the position alone is added to each row, ",
@@ -95,23 +108,33 @@
         twin < 0 ? "" : !inside ? "."
           : `: ${told(inside.source.places[one])} and ${read("places")}`],
       ["Each word looks at the whole sentence, with several heads, and takes in a mix of what it ",
-        "finds.", !inside ? "" : ` Averaged over the first layer’s heads, ${english(looked)} ` +
-          `looks hardest at ${target === looked ? "itself" : english(target)}, with ${
-            sure(seen[target])}.`],
+        "finds.", !inside ? "" : ` In the first of the ${inside.layers} layers, averaged over its ` +
+          `${inside.heads} heads, ${english(taker)} takes ${sure(seen[giver])} of its mix from ${
+            english(giver)} and ${sure(seen[taker])} from itself.`],
       ["The mix is added to the word’s vector, then what a small network makes of that; norms keep ",
         "the numbers in bounds. So it goes on, layer by layer. What comes out is the memory: one ",
         "vector for each English word."],
       place ? said`The decoder reads what it has written so far: ${before}. These words become
         vectors, too.` : ["Nothing is written yet, so the decoder begins with a mark for the start."],
       ["Positions are added here in the same way as to the English words."],
-      ["Each place looks at itself and at those before it, never ahead, because the next word is ",
-        "what has to be found.", back ? " Below: the last place, averaged over the first layer’s " +
+      ["Each word looks at itself and at those before it, never ahead, because the next word is ",
+        "what has to be found.", back ? " Below: the last word, averaged over the first layer’s " +
           "heads." : ""],
-      ["The last place asks the memory what comes next. In the last layer it looks hardest at ",
-        `${english(looked)}, with ${sure(weights[looked])} of its attention.`],
-      ["As in the encoder, results are added, and a small network works on each place by itself. ",
-        `After the last layer, the next word is chosen from the vector of the last place${
-          inside ? ": " : "."}`, inside ? told(inside.end[place]) : ""],
+      ["The last of these words asks the memory what comes next. In the last layer, averaged over ",
+        `its heads, it looks hardest at ${english(looked)}, with ${sure(weights[looked])} of its `,
+        "attention."],
+      inside ? ["How does a head find its weights? Here is the least sure one of the last layer, ",
+        `head ${heads[place] + 1}. It makes a query of the last word’s vector, and a key of each `,
+        `English word’s. Query times key, number by number, summed and divided by √${size}, is a `,
+        `score: ${minus(scores[place][most])} for ${english(most)}`, second === undefined ? "" :
+          `, ${minus(scores[place][second])} for ${english(second)}`,
+        `. The softmax makes shares of the scores: ${sure(shares[most])}`, second === undefined
+          ? "." : ` and ${sure(shares[second])}.`]
+        : ["Each head makes a query of the last word’s vector, and a key of each English word’s. ",
+          "The better they match, the higher the score; the softmax makes shares of the scores."],
+      ["As after each attention before, what was found is added to the word’s vector, and a small ",
+        "network works on each word by itself. After the last layer, the next word is chosen from ",
+        `the vector of the last one${inside ? ": " : "."}`, inside ? told(inside.end[place]) : ""],
       said`A matrix gives each Italian word a score, and the softmax makes probabilities of the
         scores. ${word} gets ${percent(likely[0][1])} and is chosen.`,
     ];
@@ -123,10 +146,9 @@
 
   // What passes in each of these steps, as chips.
   function passage({ source, ids, inside, written, place, weights, likely }) {
-    const { largestAt } = globalThis.explorerKit;
     const { isWord, percent } = globalThis.translating;
     const soFar = ["<bos>", ...written.slice(0, place)];
-    const seen = inside?.looks[largestAt(weights)];
+    const seen = inside?.looks[busiest(inside.looks)[0]];
     const back = inside?.back[place];
     const vectors = (words, strips, lang) => (inside ? chips(words, { strips, lang }) : []);
     return [
@@ -138,10 +160,20 @@
       vectors(soFar, inside?.written.places, "it"),
       back ? chips(soFar, { shares: back, lang: "it" }) : [],
       chips(source, { shares: weights }),
+      inside ? matched(source, inside.asks, place) : [],
       vectors(soFar.slice(-1), [inside?.end[place]], "it"),
       likely.map(([each, share]) => chips([isWord(each) ? each : "<end>"],
         { lang: "it", notes: [percent(share)], shares: [share] })[0]),
     ];
+  }
+
+  // A query, and for each word its key, its score and its share.
+  function matched(source, { heads, queries, keys, scores }, place) {
+    const { softmax, shown } = globalThis.explorerKit;
+    const shares = softmax(scores[place]);
+    const notes = scores[place].map((score, i) => `${shown(score)} → ${shares[i].toFixed(2)}`);
+    const [query] = chips(["query"], { strips: [queries[place]], notes: ["score → share"] });
+    return [query, ...chips(source, { strips: keys[heads[place]], notes, shares })];
   }
 
   // Some words as far as there is room for their letters, the first of them or the last.
@@ -181,10 +213,18 @@
   for (const box of boxes.filter(({ dataset }) => dataset.step))
     (steps[box.dataset.step] ??= []).push(box); // on a wide screen, and on a phone
   const begin = "Follow a sentence";
-  const button = document.createElement("button");
-  Object.assign(button, { type: "button", className: "follow", textContent: begin });
-  let next = 0;
-  button.addEventListener("click", () => {
+  const [back, button] = ["back", "follow"].map((className) =>
+    Object.assign(document.createElement("button"), { type: "button", className }));
+  const walk = document.createElement("div");
+  walk.className = "walk";
+  walk.append(back, button);
+  let next = 0; // the step that comes when the button is pressed; after the last, the end
+  // Before the first step, and whenever another word is chosen.
+  function restart() {
+    next = 0;
+    [back.textContent, back.hidden, button.textContent] = ["Back", true, begin];
+  }
+  function go() {
     const now = steps[next] ?? [];
     light((box) => now.includes(box));
     const followed = globalThis.translating?.latest;
@@ -196,18 +236,31 @@
       const [name, does] = now[0].getAttribute("aria-label").split(/, chapter \d+\. /);
       say(`${next + 1} of ${steps.length}: ${name}. `, ...(trip?.steps[next] ?? [does]));
     } else say(...(trip?.end ?? ["The word goes back into the decoder."]));
-    next = now.length ? next + 1 : 0;
+    next += 1;
+    back.hidden = next < 2;
+    button.textContent = now.length ? "Next step" : followed?.onward ? "Follow the next word" : begin;
     map.querySelector("[role=status]").replaceChildren(...line.cloneNode(true).childNodes);
-    button.textContent = now.length ? "Next step" : begin;
     const shown = now.find((box) => box.getClientRects().length);
     if (shown) reveal(shown);
+  }
+  button.addEventListener("click", () => {
+    if (next > steps.length) {
+      globalThis.translating?.latest?.onward?.();
+      restart();
+    }
+    go();
   });
-  bar.append(passing, button);
+  back.addEventListener("click", () => {
+    next -= 2;
+    go();
+    if (back.hidden) button.focus({ preventScroll: true });
+  });
+  restart();
+  bar.append(passing, walk);
 
   // phase: "read", "write" or "rest"; word: the one that was just written.
   document.addEventListener("translator", ({ detail: { phase, word } }) => {
-    next = 0;
-    button.textContent = begin;
+    restart();
     bar.classList.remove("on");
     passing.replaceChildren();
     light((box) => box.dataset.phase.split(" ").includes(phase));

@@ -3,11 +3,14 @@ the Transformer shows when a reader follows a sentence. Its parameters are those
 chapter 12 asks, rounded to a byte each, so that the page computes the numbers itself.
 """
 
+import math
+
 import torch
 
 from book.experiments.first_translations import written
 from book.experiments.heads import in_the_page
-from book.experiments.heads.translators import Seen
+from book.experiments.heads.translators import Seen, keeper
+from solutions.ch05_multi_head import split_heads
 from solutions.translator.data.batches import padded
 from solutions.translator.data.tokenizer import BOS, UNK
 from solutions.translator.decoding import translate_ids
@@ -25,19 +28,18 @@ def followed_examples(recorded, *others):
 
     Returns:
         list of dict: those of `recorded`, and the same for each of `others`, each with `inside`, as
-        `followed` returns it.
+        `followed` returns it. What `written` finds is computed here with the rounded parameters, so
+        that all numbers of the page belong together.
     """
     model, english, italian = in_the_page.translator()
     ids = {word: number for number, word in enumerate(english)}
-    examples = [*recorded]
-    for sentence in others:
-        source = sentence.split()
-        found = written(model, [ids[word] for word in source], italian.__getitem__)
-        examples.append({"source": source, "unknown": [], **found})
-    return [
-        {**each, "inside": followed(model, [ids.get(word, UNK) for word in each["source"]])}
-        for each in examples
-    ]
+    examples = [*recorded, *({"source": each.split(), "unknown": []} for each in others)]
+    found = []
+    for each in examples:
+        source = [ids.get(word, UNK) for word in each["source"]]
+        now = written(model, source, italian.__getitem__)
+        found.append({**each, **now, "inside": followed(model, source)})
+    return found
 
 
 def followed(model, source):
@@ -48,28 +50,59 @@ def followed(model, source):
         source: list of int, the ids of a sentence.
 
     Returns:
-        dict: `width`, of a vector; `source` and `written` (the latter begins with `<bos>`), each a
-        dict of `ids`, of `rows` of the table, multiplied by the root of the width, and of `places`,
-        the same with positions added; `looks`, (source, source), the self-attention of the
-        encoder's first layer, on average over its heads; `memory`; `back`, the same as `looks` for
-        the decoder, for each written word a list that ends with itself; `end`, what the decoder
-        makes of each written word. Of each vector the first `SHOWN` numbers.
+        dict: `width`, of a vector; `layers` and `heads`, how many; `source` and `written` (the
+        latter begins with `<bos>`), each a dict of `ids`, of `rows` of the table, multiplied by the
+        root of the width, and of `places`, the same with positions added; `looks`, (source,
+        source), the self-attention of the encoder's first layer, on average over its heads;
+        `memory`; `back`, the same as `looks` for the decoder, for each written word a list that
+        ends with itself; `asks`, as `asking` returns it, of the last cross-attention; `end`, what
+        the decoder makes of each written word. Of each vector the first `SHOWN` numbers.
     """
     [target] = translate_ids(model, [source])
     src, tgt = padded([source]), padded([[BOS, *target]])
+    cross, parts = model.decoder[-1].cross_attention, {}
     with torch.no_grad(), Seen(model) as seen:
+        for name in ("w_q", "w_k"):
+            seen.hook(getattr(cross, name).register_forward_hook(keeper(parts, name)))
         memory = model.encode(src)
         end = model.decode(tgt, memory, src)
         read, wrote = embedded(model, src, "src"), embedded(model, tgt, "tgt")
     looks, back = (seen.weights[group, 0][0].mean(dim=0) for group in ("encoder", "decoder"))
     return {
         "width": model.d_model,
+        "layers": len(model.decoder),
+        "heads": cross.num_heads,
         "source": {"ids": source, **read},
         "written": {"ids": tgt[0].tolist(), **wrote},
         "looks": rounded(looks),
         "memory": rounded(memory[0, :, :SHOWN]),
         "back": [row[: place + 1] for place, row in enumerate(rounded(back))],
+        "asks": asking(*(split_heads(parts[name], cross.num_heads)[0] for name in parts)),
         "end": rounded(end[0, :, :SHOWN]),
+    }
+
+
+def asking(query, key):
+    """Return how weights come about, for each query in the head that is least sure there.
+
+    Args:
+        query: (heads, written, head_dim).
+        key: (heads, source, head_dim).
+
+    Returns:
+        dict: `head_dim`; `heads`, for each query the head whose largest weight is the smallest;
+        `queries`, of these heads; `keys`, of all heads; `scores`, (written, source), of these
+        heads: their softmax is their weights. Of queries and keys the first `SHOWN` numbers.
+    """
+    scores = query @ key.mT / math.sqrt(query.shape[-1])  # (heads, written, source)
+    unsure = scores.softmax(dim=-1).amax(dim=-1).argmin(dim=0)
+    places = torch.arange(len(unsure))
+    return {
+        "head_dim": query.shape[-1],
+        "heads": unsure.tolist(),
+        "queries": rounded(query[unsure, places, :SHOWN]),
+        "keys": [rounded(each[:, :SHOWN]) for each in key],
+        "scores": rounded(scores[unsure, places]),
     }
 
 

@@ -183,7 +183,10 @@ BOXES = (
         "decoder-feed-forward",
         ("Add & norm,", "feed-forward"),
         "Feed-forward",
-        ("The same kind of network as in the encoder transforms each written word by itself."),
+        (
+            "The same kind of network as in the encoder transforms each written word by itself; "
+            "sums and norms are around it and around both attentions."
+        ),
         "ch07_layers",
         DECODER,
         4,
@@ -276,7 +279,10 @@ CHAIN = {  # pairs of boxes that an arrow joins
     *(("decoder-feed-forward", "next-word"), ("feed-forward", "cross")),
 }
 
-STEPS = [box.id for box in BOXES if box.phase in ("read", "write")]  # of a sentence on its way
+# of a sentence on its way; how weights come about is shown where the decoder asks the encoder
+STEPS = [box.id for box in BOXES if box.phase in ("read", "write")]
+STEPS.insert(STEPS.index("cross") + 1, "dot-product")
+ATTENTIONS = "multi-head", "masking", "cross"  # inside of which is what the frame INSIDE holds
 
 
 def boxes_of(page):

@@ -8,6 +8,7 @@ import html
 
 from book.sphinx_ext.map_boxes import (
     AROUND,
+    ATTENTIONS,
     BOXES,
     CHAIN,
     DECODER,
@@ -124,9 +125,9 @@ def surroundings(layout):
         notes = [
             note(10, 20, "your cat is a lovely cat", kind="words"),
             note(678, 154, "il tuo gatto è un …", "end", "words"),
-            note(238, 30, "Encoder, N layers", kind="encoder"),
-            note(238, 170, "Decoder, N layers", kind="decoder"),
-            note(482, 30, "Attention: why and how", kind="query"),
+            note(238, 30, "Encoder, N layers (here 2)", kind="encoder"),
+            note(238, 170, "Decoder, N layers (here 2)", kind="decoder"),
+            note(502, 30, "Attention: why and how", kind="query"),
             note(411, 148, "memory", kind="encoder"),
             note(344, 300, "each written word goes back in", "middle"),
             note(10, 330, "Around the model"),
@@ -139,13 +140,19 @@ def surroundings(layout):
             note(83, 20, "your cat is …", "middle", "words"),
             note(257, 28, "written words", "middle"),
             note(257, 618, "il tuo gatto è …", "middle", "words"),
-            note(8, 225, "Encoder", kind="encoder"),
-            note(182, 225, "Decoder", kind="decoder"),
-            note(8, 422, "Attention: why and how", kind="query"),
+            note(8, 225, "Encoder, 2 layers", kind="encoder"),
+            note(182, 225, "Decoder, 2 layers", kind="decoder"),
+            note(28, 422, "Attention: why and how", kind="query"),
             note(8, 640, "Around the model"),
         ]
     lines = f'<path class="arrow" d="{"".join(paths)}"/>'
-    return f'<g aria-hidden="true">{"".join(frames)}{lines}{"".join(notes)}</g>'
+    key = mark(*((482, 22) if layout == "wide" else (8, 414)), 14)  # explains the boxes' marks
+    return f'<g aria-hidden="true">{"".join(frames)}{lines}{"".join(notes)}{key}</g>'
+
+
+def mark(left, top, width):
+    """Draw the stripe that an attention has, and the frame of what is inside of one."""
+    return f'<path class="mark query" d="M{left:g} {top + 3:g}h{width:g}"/>'
 
 
 def shape(box, layout):
@@ -162,7 +169,8 @@ def shape(box, layout):
     ]
     y = first + 16 * len(box.label) + 2
     number = f'<text class="number" x="{centre:g}" y="{y}">chapter {box.chapter}</text>'
-    return rect + "".join(lines) + number
+    stripe = mark(left + 8, top + height - 6, width - 16) if box.id in ATTENTIONS else ""
+    return rect + "".join(lines) + number + stripe
 
 
 def svg(layout, content, attributes):

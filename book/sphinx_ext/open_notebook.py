@@ -9,14 +9,16 @@ In a page, after the sentence that names the exercise:
 The first of a page becomes a short paragraph with the command that opens a copy of the notebook,
 the copy's path, and a link to read it in the book. Where `_config.yml` says that the course is on
 GitHub (`repository`), links open it in Colab and in Binder too. The others name the copy alone.
-`get-course`, on the first page, says how to get the course.
+`get-course`, on the first page, says how to get the course, and at its top briefly where.
 """
 
 import re
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import quote
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
@@ -24,10 +26,8 @@ from autograder.course import repository
 
 GET_COURSE = "get-course"  # a label on the first page
 NO_ADDRESS = (
-    "You also need the course’s folder, “attention”, and this copy of the book does not say where"
-    " to download it. Get the course’s folder from your teacher, or from whoever sent you here."
-    " Until then you can read the notebooks in this book, but not run them. In the"
-    " folder, type in a terminal:"
+    "You also need the course’s folder, “attention”, from your teacher or from whoever sent you"
+    " here. In the folder, type in a terminal:"
 )
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
@@ -78,10 +78,14 @@ class OpenNotebook(SphinxDirective):
 
 
 class GetCourse(SphinxDirective):
-    """The commands that get the course and open its notebooks."""
+    """The commands that get the course and open its notebooks; with `:briefly:`, where they are."""
+
+    option_spec: ClassVar = {"briefly": directives.flag}
 
     def run(self):
-        """Return them as a block of code."""
+        """Return them as a block of code, or the place where they are as a paragraph."""
+        if "briefly" in self.options:
+            return [self.briefly(*self.config.course_repository)]
         address, branch = self.config.course_repository
         get = [f"git clone --branch {branch} {address} attention", "cd attention"]
         lab = "make lab    # the first time it sets everything up: one to five minutes"
@@ -90,6 +94,20 @@ class GetCourse(SphinxDirective):
         told = [needed, "Type in a terminal:"] if address else [needed, NO_ADDRESS]
         before = nodes.paragraph("", " ".join(told))
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
+
+    def briefly(self, address, branch):
+        """Return a paragraph for the top of the page: where the course's folder comes from."""
+        text, how = nodes.Text, page_link("the course’s folder", "ref", GET_COURSE, self)
+        rest = (
+            ", which two commands fetch."
+            if address
+            else ". This copy of the book has no link to it: ask your teacher, or whoever sent you"
+            " here."
+        )
+        before = (
+            "To read, to play and for the quizzes a browser is enough. To run the code you need "
+        )
+        return nodes.paragraph("", "", text(before), how, text(rest))
 
 
 def links_elsewhere(path, address, branch):

@@ -4,7 +4,7 @@
 (() => {
   const NOTED = 0.05; // a smaller weight is not said aloud
   const LIKELY = 0.0005; // nor is a smaller probability shown
-  const { html, sum, largestAt, italian, said, mount } = globalThis.explorerKit;
+  const { html, sum, largestAt, italian, said, counted, mount } = globalThis.explorerKit;
   const { writing, idsOf, joined, isWord, percent, which, asking, pause } = globalThis.translating;
 
   // What the chosen head, or the mean of all heads of the last layer, gives to each word of the
@@ -53,15 +53,16 @@
     //   weights: [steps][layers][heads][words], likely: [steps][[word, probability]],
     //   inside: what book/experiments/followed_sentences.py says, opens: the first word to show}]
     const recorded = model.get("translations");
-    const [first, ...examples] = recorded;
+    const [first] = recorded;
     let shown = first;
     let chosen = opening(first);
     let picked = false; // whether the reader chose a word of this translation
 
     const { form, offered, status, stop } = asking({ el, value: first.source.join(" "),
-      examples: examples.map(({ source }) => joined(source)), write, refuse: nothing,
+      examples: recorded.map(({ source }) => joined(source)), write, refuse: nothing,
       still: () => joined(shown.source), recorded, replay });
     const sentence = html("p", { class: "translator-sentence", lang: "it" });
+    const origin = html("p", { class: "translator-caption translator-origin" });
     const source = html("div", { class: "translator-source", lang: "en" });
     const written = html("div",
       { class: "translator-written", role: "group", "aria-label": "Written words: choose one" });
@@ -87,12 +88,16 @@
       const [nth, quoted] = word ? which(shown.written, chosen) : [];
       const when = word && isWord(word) ? said`when it wrote ${nth}${italian(quoted)}`
         : "when it ended the sentence";
+      const [layer, number] = head.value.split(".").map((each) => Number(each) + 1);
+      const whose = head.value ? `head ${number} of layer ${layer}`
+        : `mean of the last layer’s ${counted(shown.weights[0]?.at(-1).length ?? 0, "head")}`;
       const sentence = said`How much it looked at each English word ${when}: its attention weights,
-        which sum to 1.`;
+        which sum to 1 (${html("strong", {}, whose)}).`;
       caption.replaceChildren(...(word ? sentence : []));
       const weights = word ? looks(shown.weights[chosen], head.value)
         : shown.source.map(() => 0);
-      say([], word ? said`It looked at ${largest(weights, shown.source)} ${when}.` : "");
+      const who = head.value ? `H${whose.slice(1)}` : "It";
+      say([], word ? said`${who} looked at ${largest(weights, shown.source)} ${when}.` : "");
       source.replaceChildren(...shown.source.map((word, i) => {
         const number = html("small", {}, weights[i].toFixed(2));
         const chip = html("span", { class: "translator-word explorer-heat" },
@@ -100,6 +105,13 @@
         chip.style.setProperty("--weight", weights[i].toFixed(3));
         return chip;
       }));
+    }
+
+    // Where the reader can no longer see which head is chosen, none is.
+    function giveUp() {
+      if (heads.open || !head.value) return;
+      head.value = "";
+      drawSource();
     }
 
     function drawLikely() {
@@ -139,24 +151,31 @@
     function remember() {
       const { source, ids, inside, written, weights, likely } = shown;
       if (written.length) globalThis.translating.latest = { source, ids, inside, written,
-        place: chosen, weights: looks(weights[chosen], ""), likely: likely[chosen] };
+        place: chosen, weights: looks(weights[chosen], ""), likely: likely[chosen],
+        onward: chosen + 1 < written.length ? () => pick(chosen + 1) : null };
+    }
+
+    function pick(place) {
+      picked = true;
+      choose(place);
+      tell("rest"); // whoever follows a word begins again, with this one
     }
 
     function drawWritten() {
       if (written.children.length > shown.written.length) written.replaceChildren();
       const known = written.children.length; // what is there stays, and with it the reader's focus
       written.append(...shown.written.slice(known).map((word, place) => {
-        const onclick = () => {
-          picked = true;
-          choose(known + place);
-          tell("rest"); // whoever follows a word begins again, with this one
-        };
+        const onclick = () => pick(known + place);
         const language = isWord(word) ? { lang: "it" } : {};
         return html("button", { type: "button", class: "explorer-button", ...language, onclick },
           isWord(word) ? word : "end");
       }));
       press();
       sentence.textContent = joined(shown.written.filter(isWord));
+      origin.textContent = !shown.written.length ? "" : shown.inside
+        ? "An example, stored in the page: the course’s recorded training wrote it."
+        : "Written just now by the model in your browser, which comes from another training than " +
+          "the examples.";
     }
 
     function nothing() {
@@ -221,9 +240,9 @@
     choose(chosen);
     drawHint();
     const picker = html("label", { class: "translator-head" }, html("span", {}, "Head "), head);
-    const heads = html("details", { class: "translator-heads" },
+    const heads = html("details", { class: "translator-heads", ontoggle: giveUp },
       html("summary", {}, "One head at a time"), picker, hint);
-    const children = [form, status, sentence, task, written, caption, source, other, likely, heads,
+    const children = [form, status, sentence, origin, task, written, caption, source, other, likely, heads,
       offered];
     return { update() {}, children, stop };
   }
