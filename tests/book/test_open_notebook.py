@@ -56,7 +56,8 @@ def built(tmp_path):
         toctree = f"```{{toctree}}\n{PATH}\n```"
         (source / "index.md").write_text(
             "# A page\n\n```{open-notebook}"
-            f" {argument}\n```\n\n(get-course)=\n```{{get-course}}\n```\n\n{toctree}\n"
+            f" {argument}\n```\n\n```{{get-course}}\n:briefly:\n```\n\n"
+            f"(get-course)=\n```{{get-course}}\n```\n\n{toctree}\n"
         )
         settings = {
             "extensions": ["myst_nb", "book.sphinx_ext.open_notebook"],
@@ -117,7 +118,9 @@ def test_links_are_made_for_a_repository_on_github(address, name):
 @pytest.mark.parametrize(
     ("repository", "told"),
     [
-        (("", "main"), "Get the course’s folder"),
+        (("", "main"), "has no link to it: ask your teacher"),
+        (("", "main"), "from your teacher or from whoever sent you here"),
+        (("https://example.org/attention", "main"), "course’s folder, which two commands fetch"),
         (
             ("https://github.com/someone/attention", "2027"),
             "git clone --branch 2027 https://github.com/someone/attention",

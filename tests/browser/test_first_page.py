@@ -95,10 +95,15 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     numbers = first_page.locator(".translator-word small").all_inner_texts()
     assert [float(number) for number in numbers] == pytest.approx(weights, abs=0.006)
     first_page.get_by_text("One head at a time").click()
+    explorer = first_page.locator(EXPLORER)
+    assert "(mean of the last layer’s 4 heads)" in explorer.inner_text()
     first_page.get_by_role("combobox", name="Head").select_option("0.1")
+    assert "(head 2 of layer 1)" in explorer.inner_text()
     numbers = first_page.locator(".translator-word small").all_inner_texts()
     head = shown["weights"][shown["written"].index("adorabile")][0][1]
     assert [float(number) for number in numbers] == pytest.approx(head, abs=0.006)
+    first_page.get_by_text("One head at a time").click()  # whoever closes it gives the head up
+    expect(explorer).to_contain_text("(mean of the last layer’s 4 heads)")
     # a browser asks for a page's icon when it likes
     assert [url for url in asked if not url.endswith("/favicon.svg")] == []
 
@@ -208,6 +213,7 @@ def test_a_typed_sentence_is_translated_and_unknown_words_are_named(first_page, 
     expected = run.translate(["The red cat sleeps."])[0]
     assert first_page.locator(".translator-sentence").inner_text() == expected
     assert first_page.locator(".translator-status").inner_text() == ""
+    assert "another training" in first_page.locator(".translator-origin").inner_text()
     type_and_wait(first_page, "the zyzzyva sleeps")
     assert "Not in its vocabulary" in first_page.locator(".translator-status").inner_text()
     assert "zyzzyva" in first_page.locator(".translator-status").inner_text()
@@ -253,10 +259,9 @@ def test_a_new_sentence_takes_over_while_one_is_being_written(first_page, run):
 
 def test_a_word_that_says_something_is_chosen_unless_the_reader_chose_another(first_page, run):
     chosen = first_page.locator(".translator-written [aria-pressed=true]")
-    assert chosen.inner_text() == "adorabile"
-    assert (
-        "wrote “adorabile”: its attention weights" in first_page.locator(".explorer").inner_text()
-    )
+    assert chosen.inner_text() == "è"  # the page asks for the cats and for adorabile
+    assert "wrote “è”: its attention weights" in first_page.locator(".explorer").inner_text()
+    assert "recorded training" in first_page.locator(".translator-origin").inner_text()
     type_and_wait(first_page, "the red cat sleeps")
     written = run.translate(["the red cat sleeps"])[0].split()
     assert chosen.inner_text() == written[-1]

@@ -1,6 +1,7 @@
 """The map of the first page: by keyboard, for axe, with the translator; and the small one."""
 
 import json
+import math
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -66,7 +67,27 @@ def test_a_sentence_is_followed_from_part_to_part_by_keyboard(first_page):
         assert first_page.locator(f"{MAP} [role=status]").text_content() == line.inner_text()
     first_page.keyboard.press("Enter")
     assert first_page.locator(f"{MAP} a.at-work").count() == 0
-    assert "begins again" in line.inner_text() and button.inner_text() == "Follow a sentence"
+    assert "begins again" in line.inner_text() and button.inner_text() == "Follow the next word"
+    first_page.keyboard.press("Enter")  # which chooses that word
+    assert line.inner_text().startswith(f"1 of {len(STEPS)}")
+    pressed = first_page.locator(".translator-written [aria-pressed=true]")
+    assert pressed.inner_text() == "un"  # after “è”
+
+
+def test_a_step_can_be_seen_again(first_page):
+    button, line = first_page.locator(f"{MAP} .follow"), first_page.locator(f"{MAP} .does")
+    back = first_page.locator(f"{MAP} .back")
+    assert not back.is_visible()
+    said = []
+    for _ in range(len(STEPS) + 1):
+        button.click()
+        said.append(line.inner_text())
+    back.focus()
+    for before in said[-2::-1]:
+        first_page.keyboard.press("Enter")
+        assert line.inner_text() == before
+    assert not back.is_visible()
+    assert button.evaluate("(it) => it === document.activeElement")
 
 
 def test_the_sentence_that_is_followed_is_the_translators(first_page):
@@ -82,7 +103,7 @@ def test_the_sentence_that_is_followed_is_the_translators(first_page):
     assert "“my cousin reads the book”" in said[0] and "“i miei”" in said[4]
     assert f"“cousin”, with {weights[1]} of its attention" in said[7]
     share = first_page.locator(".translator-likely li small").first.inner_text()
-    assert f"“yogurt” gets {share}" in said[9] and said[10].startswith("“yogurt” goes back")
+    assert f"“yogurt” gets {share}" in said[10] and said[11].startswith("“yogurt” goes back")
     assert line.locator("[lang=it]").count() == 1
     notes = first_page.locator(f"{MAP} svg.wide .words").all_text_contents()
     assert notes == ["my cousin reads the book", "i miei yogurt"]
@@ -128,7 +149,8 @@ def test_what_passes_is_what_was_measured(first_page):
     inside = json.loads(
         first_page.locator("[data-explorer=translator]").get_attribute("data-state")
     )
-    inside = inside["translations"][0]["inside"]
+    given = inside["translations"][0]
+    inside = given["inside"]
     first_page.locator(".translator-written button", has_text="gatto").nth(1).click()
     button, chips = first_page.locator(f"{MAP} .follow"), first_page.locator(f"{MAP} .chip")
     line = first_page.locator(f"{MAP} .does")
@@ -144,7 +166,7 @@ def test_what_passes_is_what_was_measured(first_page):
     button.click()
     strips = [chip.locator(".strip").inner_html() for chip in chips.all()]
     assert len(set(strips)) == 6
-    shares = {2: inside["looks"][5], 6: inside["back"][5]}
+    shares = {2: inside["looks"][0], 6: inside["back"][5]}  # “your” takes in most of another
     for step in range(2, 8):
         button.click()
         if step in shares:
@@ -152,6 +174,15 @@ def test_what_passes_is_what_was_measured(first_page):
     assert "the second “cat”, with 0.9" in line.inner_text()
     weights = first_page.locator(".translator-word small").all_inner_texts()
     assert chips.locator("small").all_inner_texts() == weights
+    button.click()
+    scores = inside["asks"]["scores"][5]
+    powers = [math.exp(score) for score in scores]
+    head = given["weights"][5][-1][inside["asks"]["heads"][5]]
+    found = [note.split(" → ") for note in chips.locator("small").all_inner_texts()[1:]]
+    assert [float(score.replace("−", "-")) for score, _ in found] == scores
+    for (_, share), power, weight in zip(found, powers, head, strict=True):
+        assert float(share) == pytest.approx(power / sum(powers), abs=0.006)
+        assert float(share) == pytest.approx(weight, abs=0.01)  # scores have two decimals
     button.click()
     assert chips.count() == 1
     button.click()
