@@ -125,8 +125,8 @@ def surroundings(layout):
         notes = [
             note(10, 20, "your cat is a lovely cat", kind="words"),
             note(678, 154, "il tuo gatto è un …", "end", "words"),
-            note(238, 30, "Encoder, N layers (here 2)", kind="encoder"),
-            note(238, 170, "Decoder, N layers (here 2)", kind="decoder"),
+            note(238, 30, "Encoder, 2 layers", kind="encoder"),
+            note(238, 170, "Decoder, 2 layers", kind="decoder"),
             note(502, 30, "Attention: why and how", kind="query"),
             note(411, 148, "memory", kind="encoder"),
             note(344, 300, "each written word goes back in", "middle"),
@@ -142,7 +142,7 @@ def surroundings(layout):
             note(257, 618, "il tuo gatto è …", "middle", "words"),
             note(8, 225, "Encoder, 2 layers", kind="encoder"),
             note(182, 225, "Decoder, 2 layers", kind="decoder"),
-            note(28, 422, "Attention: why and how", kind="query"),
+            note(28, 422, "Attention: why, how", kind="query"),
             note(8, 640, "Around the model"),
         ]
     lines = f'<path class="arrow" d="{"".join(paths)}"/>'
