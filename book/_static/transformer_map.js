@@ -123,13 +123,12 @@
       ["The last of these words asks the memory what comes next. In the last layer, averaged over ",
         `its heads, it looks hardest at ${english(looked)}, with ${sure(weights[looked])} of its `,
         "attention."],
-      inside ? ["How a weight comes about, in the head of the last layer that is least sure here, ",
-        `head ${heads[place] + 1}: it makes a query of the last word’s vector, and a key of each `,
-        `English word’s, of ${size} numbers each (below: the first eight). Their products, summed `,
-        `and divided by √${size}, are the scores: ${minus(scores[place][most])} for ${
-          english(most)}`, second === undefined ? "" :
+      inside ? [`Head ${heads[place] + 1} of the last layer, the least sure one here, makes a query `,
+        `of the last word’s vector, and a key of each English word’s: ${size} numbers, of which you `,
+        `see eight. Query times key, summed and divided by √${size}, is the score: ${
+          minus(scores[place][most])} for ${english(most)}`, second === undefined ? "" :
           `, ${minus(scores[place][second])} for ${english(second)}`,
-        `. The softmax makes shares of them: ${sure(shares[most])}`, second === undefined
+        `. The softmax makes shares of the scores: ${sure(shares[most])}`, second === undefined
           ? "." : ` and ${sure(shares[second])}.`]
         : ["Each head makes a query of the last word’s vector, and a key of each English word’s. ",
           "The better they match, the higher the score; the softmax makes shares of the scores."],
