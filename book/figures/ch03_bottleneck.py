@@ -28,8 +28,16 @@ def _arrow(ax, start, end, colour=GREY, width=1.3, curve=0.0, gaps=(11, 11)):
     ax.annotate("", end, start, arrowprops=look | bend)
 
 
+def _guessing(ax, chance, x):
+    """Draw the share that guessing gets as a dotted line, and name it above `x`."""
+    ax.axhline(100 * chance, color=GREY, linewidth=0.8, linestyle=":")
+    ax.text(x, 100 * chance + 1, "guessing", fontsize=8, color=GREY, va="bottom")
+
+
 def who_waits(groups):
     """Draw which vectors are made in which step: one column for each step, one row for each word.
+    The words themselves are at step 0, with a faint line to each vector that reads them: its own
+    word, or every word where no vector needs another.
 
     Args:
         groups: dict from a title to `steps` and `needs`: for each vector the step that makes it,
@@ -41,54 +49,57 @@ def who_waits(groups):
     figure, axes = plt.subplots(1, len(groups), figsize=(4.4, 2.6), sharey=True, sharex=True)
     for ax, (title, (steps, needs)) in zip(axes, groups.items(), strict=True):
         for row, (step, needed) in enumerate(zip(steps, needs, strict=True)):
+            words = range(len(steps)) if not any(needs) else [row]
+            for word in words:  # what it reads
+                look = {"color": GREY, "lw": 0.6, "alpha": 0.5, "zorder": 0}
+                ax.plot((0, step - 0.3), (word + 1, row + 1), **look)
+            ax.plot(0, row + 1, "o", color=GREY, markersize=3.5)
             for other in needed:
                 _arrow(ax, (steps[other], other + 1), (step, row + 1), gaps=(7, 7))
             _box(ax, (step, row + 1), str(row + 1), ENCODER, filled=True, size=8)
-        ax.set(title=title, xlabel="step", ylim=(len(steps) + 0.6, 0.4), xlim=(0.4, None))
-        ax.set(xticks=range(1, len(steps) + 1), xlim=(0.4, len(steps) + 0.6))
+        ax.set(title=title, xlabel="step", ylim=(len(steps) + 0.6, 0.4))
+        ax.set(xticks=range(len(steps) + 1), xlim=(-0.4, len(steps) + 0.6))
         ax.tick_params(length=0)
     axes[0].set(ylabel="word", yticks=range(1, len(steps) + 1))
     return figure
 
 
-def forgetting(gradients, differences):
-    """Draw how a first word fades with distance: the gradient that comes back to it, and the
-    difference that it makes.
+def forgetting(gradients, read_out, every):
+    """Draw how a first word fades with distance: the gradient that comes back to it, and how often
+    it can be read out of the state.
 
     Args:
         gradients: dict from a label to the (seeds, distances) largest stretch of the Jacobian, at
             distances 0, 1, 2 and so on.
-        differences: dict from the same labels to the (seeds, distances) distance between two
-            states.
+        read_out: dict from the same labels to the (seeds, places) share of sentences whose first
+            word is read out rightly.
+        every: how many words are between two places.
 
     Returns:
         the matplotlib figure.
     """
-    lowest = -24, -12  # powers of ten; a power is as high in both panels
-    heights = {"height_ratios": [4 - power for power in lowest]}
-    figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.2), sharex=True, gridspec_kw=heights)
+    heights = {"height_ratios": [1.5, 1]}
+    figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.0), sharex=True, gridspec_kw=heights)
     colours = (ORANGE, GREY, BLUE, GREEN)
-    for ax, groups, power in zip(axes, (gradients, differences), lowest, strict=True):
-        for (label, numbers), colour in zip(groups.items(), colours, strict=False):
-            ax.fill_between(
-                range(numbers.shape[1]),
-                numbers.min(axis=0),
-                numbers.max(axis=0),
-                color=colour,
-                alpha=0.25,
-                linewidth=0,
-            )
-            ax.plot(np.median(numbers, axis=0), color=colour, label=label)
-        ax.set_yscale("log")
-        ax.set_ylim(10.0**power, 1e4)
+    for ax, groups, factor, apart in zip(
+        axes, (gradients, read_out), (1, 100), (1, every), strict=True
+    ):
+        for (label, numbers), colour in zip(groups.items(), colours, strict=True):
+            numbers = factor * np.asarray(numbers)
+            words = apart * np.arange(numbers.shape[1])
+            band = {"color": colour, "alpha": 0.25, "linewidth": 0}
+            ax.fill_between(words, numbers.min(axis=0), numbers.max(axis=0), **band)
+            ax.plot(words, np.median(numbers, axis=0), color=colour, label=label)
+    axes[0].set(yscale="log", ylim=(1e-24, 1e4))
     axes[0].set_title("gradient: how much comes back to the first state")
-    axes[1].set_title("memory: distance of two states, first word changed")
+    axes[1].set_title("memory: first word read out rightly (%)")
+    axes[1].set(xlabel="words read since the first", xlim=(0, None), ylim=(40, 103))
+    _guessing(axes[1], 0.5, 1)
     axes[0].legend(loc="lower left")
-    axes[1].set(xlabel="words read since the first", xlim=(0, None))
     return figure
 
 
-def copy_accuracy(lengths, panels, longest_trained, chance, dots=None, dashed=None):
+def copy_accuracy(lengths, panels, longest_trained, chance, dots=None):
     """Draw the share of words copied right against the length of the sentence, one panel below the
     other; bands cover all seeds.
 
@@ -99,7 +110,6 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None, dashed=No
         longest_trained: the longest sentence in training.
         chance: the share that guessing would get.
         dots: dict like one panel, but with (lengths,) shares, drawn into the first panel.
-        dashed: dict from titles of panels to the (seeds, lengths) shares of one more line in each.
 
     Returns:
         the matplotlib figure.
@@ -110,18 +120,13 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None, dashed=No
     axes = np.atleast_1d(axes)
     for ax, (title, groups) in zip(axes, panels.items(), strict=True):
         ax.axvspan(longest_trained + 0.5, lengths[-1], color=GREY, alpha=0.1, linewidth=0)
-        ax.axhline(100 * chance, color=GREY, linewidth=0.8, linestyle=":")
+        _guessing(ax, chance, 1.3)
         for kind, sizes in groups.items():
             for shares, width in zip(sizes.values(), (0.9, 1.7, 2.6), strict=False):
                 shares = 100 * np.asarray(shares)
                 band = {"color": KINDS[kind], "alpha": 0.2, "linewidth": 0}
                 ax.fill_between(lengths, shares.min(axis=0), shares.max(axis=0), **band)
                 ax.plot(lengths, shares.mean(axis=0), color=KINDS[kind], linewidth=width)
-        if title in (dashed or {}):
-            shares = 100 * np.asarray(dashed[title])
-            band = {"color": GREY, "alpha": 0.3, "linewidth": 0}
-            ax.fill_between(lengths, shares.min(axis=0), shares.max(axis=0), **band)
-            ax.plot(lengths, shares.mean(axis=0), "--", color="black", linewidth=1.4)
         ax.set(title=title, ylim=(0, 103), xlim=(1, lengths[-1]), yticks=(0, 50, 100))
     for kind, sizes in (dots or {}).items():
         for shares in sizes.values():
@@ -131,13 +136,14 @@ def copy_accuracy(lengths, panels, longest_trained, chance, dots=None, dashed=No
     axes[0].text(*beyond, "longer than in training", fontsize=8, color=GREY, va="top")
     axes[len(panels) // 2].set_ylabel("words copied right (%)")
     axes[-1].set(xlabel="words in the sentence", xticks=range(2, lengths[-1] + 1, 2))
-    labelled, place = len(panels) // 2, longest_trained - 2  # where the lines are far apart
-    for kind, sizes in list(panels.values())[labelled].items():
-        for size, shares in sizes.items():
-            on_the_line = lengths[place], 100 * np.mean(shares, axis=0)[place]
-            ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            look = {"color": KINDS[kind], "fontsize": 9, "ha": "center", "va": "center"}
-            axes[labelled].text(*on_the_line, str(size), bbox=ground, **look)
+    place = longest_trained - 2  # where the lines are far apart
+    for ax, groups in zip(axes[:-1], panels.values(), strict=False):
+        for kind, sizes in groups.items():
+            for size, shares in sizes.items():
+                on_the_line = lengths[place], 100 * np.mean(shares, axis=0)[place]
+                ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+                look = {"color": KINDS[kind], "fontsize": 8, "ha": "center", "va": "center"}
+                ax.text(*on_the_line, str(size), bbox=ground, **look)
     return figure
 
 
@@ -158,7 +164,7 @@ def copy_budgets(budgets, panels, chance):
         len(panels), 1, figsize=(4.8, 0.8 + 2.2 * len(panels)), sharex=True, sharey=True
     )
     for ax, (title, groups) in zip(axes, panels.items(), strict=True):
-        ax.axhline(100 * chance, color=GREY, linewidth=0.8, linestyle=":")
+        _guessing(ax, chance, budgets[1])
         for kind, sizes in groups.items():
             for (size, shares), width in zip(sizes.items(), (0.9, 1.7, 2.6), strict=False):
                 low, mean, high = (
@@ -189,7 +195,7 @@ def copied_by_place(groups, chance):
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(4.8, 3.6))
-    ax.axhline(100 * chance, color=GREY, linewidth=0.8, linestyle=":")
+    _guessing(ax, chance, 1)
     for (label, shares), line in zip(groups.items(), ("o-", "o--", "o:"), strict=False):
         shares = 100 * np.asarray(shares)
         places = range(1, shares.shape[1] + 1)

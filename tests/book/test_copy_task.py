@@ -12,6 +12,7 @@ from torch.func import stack_module_state
 
 from book.experiments.copying import (
     copy_best_rate,
+    copy_jumps,
     copy_places,
     copy_sentences,
     copy_squeezed,
@@ -166,6 +167,17 @@ def test_places_are_counted_after_own_words_and_after_the_right_ones():
 
     machine.forward = always_right
     assert copy_places.by_place(machine, seq_len=4, count=200) == [own, [1.0] * 4]
+
+
+def test_a_jump_is_a_run_of_words_from_another_place():
+    read = torch.arange(12).expand(4, -1)
+    ahead = torch.cat([torch.arange(4), torch.arange(6, 12), torch.tensor([0, 0])])
+    back = torch.cat([torch.arange(4), torch.arange(2, 7), torch.tensor([0, 0, 0])])
+    short = torch.cat([torch.arange(6), torch.arange(8, 12), torch.tensor([0, 0])])
+    written = torch.stack([ahead, back, short, torch.arange(12)])
+    assert copy_jumps.jumped(read, written).tolist() == [True, True, False, False]
+    (run,) = copy_jumps.measure((3,), range(1), 8, count=20)
+    assert 0 <= run["jumped"] <= 1 and 0 <= run["right"] < 0.5
 
 
 def test_an_adjective_changes_places_with_the_next_word_only():

@@ -39,10 +39,10 @@ ENTRIES = ["<pad>", "<bos>", "<eos>", "<unk>", "cats", "like", "dogs", "fish", "
 TABLE = RNG.normal(size=(9, 3)).round(1)
 GRADIENT = RNG.integers(0, 9, size=(4, 2)).astype(float)
 SOURCE, TARGET = ["your", "cat", "is", "lovely"], ["il", "tuo", "gatto"]
-KEYS = np.array([[1, 0], [0, 2], [-1, 0], [0, 1]], dtype=float)
-SUMS = KEYS + np.array([1, 0])
+KEYS = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=float)
+SUMS = KEYS + np.array([3, 0])
 CONTEXT, ADDITIVE = additive_attention(
-    np.array([1.0, 0]), KEYS, np.eye(2), np.eye(2), np.array([2.0, 4])
+    np.array([3.0, 0]), KEYS, np.eye(2), np.eye(2), np.array([2.0, 2])
 )
 QUERY = np.array([[2, 4, 2, 2]], dtype=float)
 KEY = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]], dtype=float)
@@ -79,9 +79,9 @@ EXAMPLES = {  # the picture -> what it is given
     "clock_hands": (sinusoidal_encoding(4, 4), ["0: dog", "1", "2", "3"], ["pair 0", "pair 1"]),
     "turned_together": ({"dog": [0.7, 0.3], "man": [0.9, 0.1]}, [(0, 2), (100, 102), (0, 1)]),
     "one_vector_machine": (SOURCE, TARGET, 16, 32),
-    "looking_back_machine": (SOURCE, TARGET, [0.2, 0.6, 0.05, 0.15], 32),
+    "looking_back_machine": (SOURCE, TARGET, [0.15, 0.68, 0.14, 0.03], 2),
     "look_back_by_hand": (
-        *(SOURCE, KEYS, SUMS, np.tanh(SUMS), np.tanh(SUMS) @ [2, 4]),
+        *(SOURCE, KEYS, SUMS, np.tanh(SUMS), np.tanh(SUMS) @ [2, 2]),
         *(ADDITIVE, CONTEXT),
     ),
     "lstm_cell": (),

@@ -84,6 +84,10 @@ def one_vector_machine(read, written, d_model, d_hidden):
                 start, turn = (beside.east[0] + 2, beside.centre[1]), x + apart / 2
                 end = decoder[place + 1].at(0.15, 1 if phone else 0)
                 sheet.arrow(start, (turn, start[1]), end, role="muted", dashed=True)
+        down = 1 if phone else -1  # the side on which the words are
+        begin = sheet.words((decoder[0].x - 21, again + 40 * down), "begin", "muted", size=SMALL)
+        start = (begin.centre[0], again + (28 if phone else -28))
+        sheet.arrow(start, decoder[0].at(0.15, 1 if phone else 0), role="muted", dashed=True)
         sheet.frame(decoder, "", "decoder", around=12)
         at = (decoder[0].x - 12, again + 62 if phone else 40)
         sheet.words(at, "decoder", "decoder", anchor="start", size=SMALL, bold=True)
@@ -95,7 +99,8 @@ def one_vector_machine(read, written, d_model, d_hidden):
         f" the last state alone, through one vector of {d_hidden} numbers whatever the length, to"
         f" the chain of {len(written)} decoder states, which write “{' '.join(written)}”. A thin"
         " line leads from the same vector past the states, and joins each where it chooses a word."
-        " From each written word a dashed arrow leads to the next state.",
+        " From each written word a dashed arrow leads to the next state, and to the first from a"
+        " mark that says begin.",
         draw,
     )
 
@@ -118,44 +123,51 @@ def looking_back_machine(read, written, weights, d_hidden):
         shown = written[:1] if phone else written
         states = [(apart * place, 0) for place in range(len(read))]
         encoder = _chain(sheet, _numbered("h", read), states, "encoder", "solid")
-        context = sheet.box((states[-1][0] / 2, -190), "context", "key", kind="solid")
-        met = []
+        context = sheet.box((states[-1][0] / 2, -226), "context", "key", kind="solid")
+        compared = sheet.box(
+            (states[-1][0] / 2, -72),
+            "score, then softmax" if phone else "score each key with the query, then softmax",
+            "query",
+            width=states[-1][0] + 42,
+            height=26,
+            size=SMALL,
+        )
         for word, box, weight in zip(read, encoder, weights, strict=True):
             below = sheet.words((box.centre[0], 52), word)
             sheet.arrow(below.north, box.south)
-            at = (box.centre[0], -96)
+            at = (box.centre[0], -126)
             each = sheet.box(at, f"{weight:.2f}", "query", width=42, height=26, size=SMALL)
-            sheet.arrow(box.north, each.south, role="key")
+            sheet.arrow(box.north, (at[0], compared.south[1]), role="key")
+            sheet.arrow((at[0], compared.north[1]), each.south, role="query")
             sheet.arrow(each.north, context.south, role="key", width=1 + 6 * weight)
-            met.append(each)
         right = states[-1][0] + (92 if phone else 120)
         centres = [(right + apart * place, 0) for place in range(len(shown))]
         decoder = _chain(sheet, _numbered("s", shown), centres, "decoder")
         sheet.arrow(encoder[-1].east, decoder[0].west)
         x = decoder[0].centre[0]
-        sheet.arrow(decoder[0].north, (x, -96), met[-1].east, role="query", width=2.2)
-        sheet.words((x + 7, -56), f"query\n({d_hidden},)", "query", anchor="start", size=SMALL)
+        sheet.arrow(decoder[0].north, (x, -72), compared.east, role="query", width=2.2)
+        sheet.words((x + 7, -44), f"query\n({d_hidden},)", "query", anchor="start", size=SMALL)
         if phone:
-            at, near = met[-1].east[0] + 8, {"anchor": "start", "size": SMALL}
-            sheet.words((at, -122), f"weights\n({len(read)},)", "query", **near)
-            sheet.words((at - 22, -48), f"keys\n({len(read)}, {d_hidden})", "key", **near)
+            at, near = compared.east[0] + 4, {"anchor": "start", "size": SMALL}
+            sheet.words((at, -126), f"weights\n({len(read)},)", "query", **near)
+            sheet.words((at - 18, -38), f"keys\n({len(read)}, {d_hidden})", "key", **near)
         else:
-            at, near = met[0].x - 8, {"anchor": "end", "size": SMALL}
-            sheet.words((at, -96), f"weights ({len(read)},)", "query", **near)
-            sheet.words((at, -46), f"keys ({len(read)}, {d_hidden})", "key", **near)
-        out = sheet.words((x, -190), written[0], bold=True)
+            at, near = compared.x - 8, {"anchor": "end", "size": SMALL}
+            sheet.words((at, -126), f"weights ({len(read)},)", "query", **near)
+            sheet.words((at, -38), f"keys ({len(read)}, {d_hidden})", "key", **near)
+        out = sheet.words((x, -226), written[0], bold=True)
         sheet.arrow(
-            context.east, (out.x - 4, -190), role="key", text=f"({d_hidden},)", side=(0, -12)
+            context.east, (out.x - 4, -226), role="key", text=f"({d_hidden},)", side=(0, -12)
         )
         said = [out]
         for word, box in zip(shown[1:], decoder[1:], strict=True):
-            said.append(sheet.words((box.centre[0], -190), word, "muted"))
-            sheet.arrow(box.north, (box.centre[0], -178), dashed=True)
+            said.append(sheet.words((box.centre[0], -226), word, "muted"))
+            sheet.arrow(box.north, (box.centre[0], -214), dashed=True)
         for one, box in zip(said, decoder[1:], strict=False):  # taken in at the next step
             turn = box.centre[0] - 0.3 * apart
-            path = (one.east[0] + 2, -190), (turn, -190), (turn, -44), box.at(0.15, 0)
+            path = (one.east[0] + 2, -226), (turn, -226), (turn, -44), box.at(0.15, 0)
             sheet.arrow(*path, role="muted", dashed=True)
-        sheet.arrow((x, -110), out.south)
+        sheet.arrow((x, -86), out.south)
         sheet.words(
             (states[-1][0] / 2, 74),
             "encoder: all states are kept",
@@ -168,10 +180,12 @@ def looking_back_machine(read, written, weights, d_hidden):
 
     shares = ", ".join(f"{word} {weight:.2f}" for word, weight in zip(read, weights, strict=True))
     return Picture(
-        f"The encoder's {len(read)} states are all kept, and from each a key leads up to a weight:"
-        f" {shares}. A query leads from the decoder's first state to the row of weights. Lines as"
-        f" thick as the weights meet in one vector called context, {d_hidden} numbers, and from"
-        f" there an arrow leads to {written[0]}, the word that the decoder writes.",
+        f"The encoder's {len(read)} states are all kept, and from each a key leads up to a bar"
+        " where it is scored with the query, which comes from the decoder's first state. A softmax"
+        " turns"
+        f" the scores into weights: {shares}. Lines as thick as the weights meet in one vector"
+        f" called context, {d_hidden} numbers, and from there an arrow leads to {written[0]}, the"
+        " word that the decoder writes.",
         draw,
     )
 
@@ -181,8 +195,8 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
 
     Args:
         words: the words of the keys.
-        keys, sums, bent: (key_len, 2) the keys, the keys with the query added, and the tanh of
-            these.
+        keys, sums, bent: (key_len, 2) the keys, the keys with the projected query added, and the
+            tanh of these.
         scores, weights: (key_len,).
         context: (2,).
 
@@ -195,7 +209,7 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
         gap, two = 13 if phone else 34, 2 * cell[0]
         widths = (two, two, 66 if phone else 80, 39 if phone else 44, 39 if phone else 44)
         columns = np.cumsum([0, *(wide + gap for wide in widths)])
-        query = f"+ query\n{_pair(np.subtract(sums[0], keys[0]))}"
+        query = f"+ q′\n{_pair(np.subtract(sums[0], keys[0]))}"
         heads = ("key", query, "tanh", "· v = score" if not phone else "· v", "weight")
         roles = ("key", "query", "query", "muted", "query")
         for x, wide, name, role in zip(columns, widths, heads, roles, strict=False):
@@ -213,7 +227,7 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
                     [[_signed(number) for number in bent[row]]],
                     "query",
                     cell=(widths[2] / 2, 24),
-                    shares=[[0.7, 0.7]],
+                    shares=[abs(np.asarray(bent[row]))],
                 ),
                 sheet.box(
                     (columns[3] + widths[3] / 2, y + 12),
@@ -235,40 +249,44 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
             ends.append(shown[-1])
         last = 40 * (len(words) - 1) + 24
         shown = [[f"{number:.2f}" for number in context]]
-        corner = (columns[4] - 40, last + 30) if phone else (columns[5] + 20, last / 2 - 12)
-        out = sheet.cells(corner, shown, "key", cell=(37, 24), shares=[[0.7, 0.7]])
-        for end, weight in zip(ends, weights, strict=True):
-            if phone:
+        look = {"cell": (37, 24), "shares": [[0.7, 0.7]]}
+        if phone:  # the weights come down on the right, the keys on the left
+            out = sheet.cells((columns[2], last + 30), shown, "key", **look)
+            for end, weight in zip(ends, weights, strict=True):
                 x = end.east[0] + 12
-                sheet.arrow(
-                    end.east,
-                    (x, end.east[1]),
-                    (x, out.east[1]),
-                    out.east,
-                    role="key",
-                    width=0.8 + 5 * weight,
-                )
-            else:
-                sheet.arrow(end.east, out.west, role="key", width=0.8 + 5 * weight)
-        sheet.words(
-            (out.west[0] - 6, out.west[1]) if phone else (out.centre[0], out.y - 14),
-            "context" if not phone else "weight × key,\nadded: context",
-            "key",
-            anchor="end" if phone else "middle",
-            size=SMALL,
-        )
+                rail = end.east, (x, end.east[1]), (x, out.east[1]), out.east
+                sheet.arrow(*rail, role="query", width=0.8 + 5 * weight)
+            left = columns[0] + cell[0]
+            sheet.arrow((left, last + 2), (left, out.west[1]), out.west, role="key")
+            sheet.words((left + 6, out.west[1] - 12), "keys", "key", anchor="start", size=SMALL)
+            at = (out.east[0] + 10, out.east[1] - 14)
+            sheet.words(at, "weights", "query", anchor="start", size=SMALL)
+            said = (out.centre[0], out.south[1] + 14)
+            sheet.words(said, "context: weight × key, added", "key", size=SMALL)
+            return sheet
+        x = columns[5]
+        sheet.words((x + 40, -23.5), "weight × key\n(the key again)", "key", size=SMALL)
+        out = sheet.cells((x + 114, last / 2 - 12), shown, "key", **look)
+        for row, end in enumerate(ends):
+            found = [[_signed(number) for number in weights[row] * np.asarray(keys[row])]]
+            shares = [abs(weights[row] * np.asarray(keys[row]))]
+            part = sheet.cells((x, 40 * row), found, "key", cell=(40, 24), shares=shares)
+            sheet.arrow(end.east, part.west, role="query")
+            sheet.arrow(part.east, out.west, role="key", width=0.8 + 5 * weights[row])
+        sheet.words((out.centre[0], out.y - 14), "sum: context", "key", size=SMALL)
         return sheet
 
     rows = "; ".join(
-        f"{word}: key {_pair(key)}, with the query {_pair(both)}, tanh {_pair(curved, 2)}, score"
-        f" {score:.3f}, weight {weight:.3f}"
+        f"{word}: key {_pair(key)}, with the projected query {_pair(both)}, tanh"
+        f" {_pair(curved, 2)}, score {score:.3f}, weight {weight:.3f}"
         for word, key, both, curved, score, weight in zip(
             words, keys, sums, bent, scores, weights, strict=True
         )
     )
     return Picture(
-        f"One row for each word, with arrows from left to right. For {rows}. All rows lead to the"
-        f" context, {_pair(context, 2)}, along lines as thick as their weights.",
+        f"One row for each word, with arrows from left to right. For {rows}. Each weight is"
+        " multiplied by its key, and all rows lead to their sum, the context,"
+        f" {_pair(context, 2)}, along lines as thick as the weights.",
         draw,
     )
 
@@ -336,4 +354,4 @@ def _pair(numbers, decimals=0):
 
 
 def _signed(number):
-    return f"{number:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{round(float(number), 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
