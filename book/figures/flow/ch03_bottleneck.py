@@ -206,8 +206,8 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
 
     def draw(phone):
         sheet, cell = Drawing(), (19, 24) if phone else (24, 24)
-        gap, two = 13 if phone else 34, 2 * cell[0]
-        widths = (two, two, 66 if phone else 80, 39 if phone else 44, 39 if phone else 44)
+        gap, two = 11 if phone else 34, 2 * cell[0]
+        widths = (two, two, 74 if phone else 80, 39 if phone else 44, 39 if phone else 44)
         columns = np.cumsum([0, *(wide + gap for wide in widths)])
         query = f"+ q′\n{_pair(np.subtract(sums[0], keys[0]))}"
         heads = ("key", query, "tanh", "· v = score" if not phone else "· v", "weight")
