@@ -107,8 +107,8 @@ BOXES = (
         ("Why", "attention?"),
         "Why attention",
         (
-            "A single vector cannot hold a long sentence, so the decoder learned to look back "
-            "at every word."
+            "A long sentence is hard to squeeze into a single vector, so the decoder learned to "
+            "look back at every word."
         ),
         "ch03_bottleneck",
         INSIDE,
