@@ -297,6 +297,8 @@ def form_of(result):
             return max(map(form_of, result), key=len)
         case float():
             return PRECISION if np.float32(result) != result else DTYPE
+        case int():
+            return DTYPE
         case np.ndarray() | Tensor():
             values = numbers(result)
             wide = dtype_name(result) == "float64" and np.isfinite(values).all()

@@ -282,6 +282,9 @@ def find_in_values(name, wanted, got, case):
     """Return that numbers, words or entries differ, or None."""
     if isinstance(wanted, dict):
         return find_in_dictionary(name, wanted, got, entries_shown=case.visible)
+    if {type(wanted), type(got)} == {int, float} and wanted == got:
+        should = "the whole number " if isinstance(wanted, int) else ""
+        return f"{name} is the {type(got).__name__} {got}, but should be {should}{wanted}"
     if not isinstance(wanted, np.ndarray | Tensor):
         return (
             None

@@ -152,7 +152,7 @@ def precision_of(wanted, got):
         invalid="ignore"
     ):  # one infinity less another is nan, which agrees with nothing
         apart = np.abs(got - wanted).max(initial=0)
-    if wanted.dtype == np.float64 and apart <= FLOAT32_STEPS * largest(wanted):
+    if wanted.dtype == np.float64 and 0 < apart <= FLOAT32_STEPS * largest(wanted):
         return (
             "all numbers agree to the precision of float32, but not to that of float64: which step"
             " is done in float32?"

@@ -12,6 +12,7 @@ from autograder.shared.wire import Tensor, dtype_name, numbers
 
 LENIENT = ("float64", "bool", "int64")  # narrower floats are wanted only where the dtype is asked
 NUMERIC = "biuf"
+MOST_WHOLE = 2**53  # from here on a float does not tell all whole numbers apart
 
 
 def in_the_form_of(expected, seen):
@@ -31,9 +32,11 @@ def in_the_form_of(expected, seen):
 
 
 def like(wanted, got):
-    """Return a value with the dtype, and a mask with the axes, of the wanted one; as it is where
-    that would change what it says.
+    """Return a value with the dtype, and a mask with the axes, of the wanted one, and 3.0 as 3; as
+    it is where that would change what it says.
     """
+    if {type(wanted), type(got)} == {int, float} and abs(got) < MOST_WHOLE and got == int(got):
+        return type(wanted)(got)
     if isinstance(wanted, tuple | list):
         several = isinstance(got, tuple | list) and len(got) == len(wanted)
         return type(got)(map(like, wanted, got)) if several else got

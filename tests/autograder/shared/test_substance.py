@@ -27,6 +27,24 @@ def test_the_dtype_is_the_wanted_one_where_nothing_is_lost(wanted, got, form):
     assert np.array_equal(brought, form)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "got", "form"),
+    [
+        (3, 3.0, 3),
+        (3.0, 3, 3.0),
+        (3, 3.5, 3.5),
+        (3, float("nan"), float("nan")),
+        (3, float("inf"), float("inf")),
+        (2**60, 2.0**60, 2.0**60),
+        (3, True, True),
+    ],
+)
+def test_a_whole_number_may_be_a_float(wanted, got, form):
+    brought = like(wanted, got)
+    assert type(brought) is type(form)
+    assert str(brought) == str(form)
+
+
 def test_a_mask_that_broadcasts_is_the_mask():
     brought = like(MASK, Tensor(np.array([[1, 0], [1, 1]]), "int64"))
     assert brought.dtype == "bool"
