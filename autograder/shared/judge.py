@@ -224,7 +224,7 @@ def look_alike(exercise, pairs, findings):
     in which it fails. Of several, the one that agrees in the most cases is meant.
 
     Where none agrees in all failed cases, two at once may (see `two_at_once`); of these, the one is
-    meant that fails in the case by itself.
+    meant that fails in the case by itself, where both together do what the learner does.
 
     To ask a misconception takes as long as to ask the learner, and there are many of them. So each
     is asked in the failed cases first, and no further once it has differed there too often.
@@ -248,9 +248,9 @@ def look_alike(exercise, pairs, findings):
                     alike[index], most[index] = misconception, len(agrees)
     if max(most) < len(failed) and (both := two_at_once(exercise, pairs, failed, passed)):
         for index in failed:
-            alike[index] = next(
-                (each for each in both if fails_in(exercise, pairs[index][0], each)), both[0]
-            )
+            case, seen = pairs[index]
+            if same_observation(answer_of_two(case, both), seen, case.exact):
+                alike[index] = next((b for b in both if fails_in(exercise, case, b)), both[0])
     return alike
 
 

@@ -8,11 +8,14 @@ from functools import cache
 from importlib import import_module
 
 import pytest
+import torch
+from torch import nn
 
 from autograder.authoring.exercise import PUBLIC_SEED
 from autograder.authoring.loading import load_exercises
 from autograder.course import chapters
 from autograder.shared.tolerances import same
+from solutions.ch13_family import RMSNorm
 from tests.conftest import judged
 
 
@@ -127,6 +130,27 @@ def test_of_two_faults_the_one_is_told_that_fails_by_itself():
     ]
     assert {prepared.beliefs[wrong] for _, wrong in told} == set(pair.beliefs)
     assert not any(same(case.lookalike(wrong), case.expected) for case, wrong in told)
+
+
+class NormWithABias(RMSNorm):
+    """Has one mean for all rows, and a parameter too many: the grader knows no belief like this."""
+
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__(d_model, eps)
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        normalised = wide / (wide.square().mean() + self.eps).sqrt()
+        return (normalised * self.weight + self.bias).to(x.dtype)
+
+
+def test_where_two_faults_would_do_otherwise_nothing_is_told():
+    prepared = load_exercises("ch13_family")["RMSNorm"].prepare(b"any")
+    verdicts = {each.title: each for each in judged(prepared, NormWithABias)}
+    of_parameters = verdicts["a new one has a weight of ones, and no other parameter"]
+    assert of_parameters.misconception is None
+    assert sum(each.misconception is not None for each in verdicts.values()) > 20
 
 
 if __name__ == "__main__":
