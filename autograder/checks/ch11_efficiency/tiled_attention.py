@@ -218,8 +218,9 @@ def in_blocks_of_queries(query, key, value, block_size, causal=False):
     for start in range(0, len(query), block_size):
         scores = query[start : start + block_size] @ key.mT / math.sqrt(query.shape[-1])
         if causal:
-            seen = from_the_end(len(query), len(key))[start : start + block_size]
-            scores = scores.masked_fill(torch.arange(len(key)) > seen, -math.inf)
+            seen = from_the_end(len(query), len(key), key.device)[start : start + block_size]
+            places = torch.arange(len(key), device=key.device)
+            scores = scores.masked_fill(places > seen, -math.inf)
         results.append((scores.softmax(-1) @ value, scores.logsumexp(-1)))
     return tuple(map(torch.cat, zip(*results, strict=True)))
 
@@ -234,7 +235,8 @@ def joined_scores(query, key, value, block_size, causal=False):
     query = query / math.sqrt(query.shape[-1])
     scores = torch.cat([query @ keys.mT for keys in key.split(block_size)], dim=-1)
     if causal:
-        later = torch.arange(len(key)) > from_the_end(len(query), len(key))
+        places = torch.arange(len(key), device=key.device)
+        later = places > from_the_end(len(query), len(key), key.device)
         scores = scores.masked_fill(later, -math.inf)
     sums = scores.logsumexp(-1)
     weights = torch.exp(scores - sums[:, None]).split(block_size, dim=-1)
@@ -250,16 +252,16 @@ def joined_scores(query, key, value, block_size, causal=False):
 def in_two_passes(query, key, value, block_size, causal=False):
     refuse_small(block_size)
     query = query / math.sqrt(query.shape[-1])
-    seen = from_the_end(len(query), len(key))
+    seen = from_the_end(len(query), len(key), key.device)
 
     def scores_of(start):
         scores = query @ key[start : start + block_size].mT
         if causal:
-            later = start + torch.arange(scores.shape[1]) > seen
+            later = start + torch.arange(scores.shape[1], device=key.device) > seen
             scores = scores.masked_fill(later, -math.inf)
         return scores
 
-    maximum = torch.full((len(query),), -math.inf, dtype=query.dtype)
+    maximum = query.new_full((len(query),), -math.inf)
     for start in range(0, len(key), block_size):
         maximum = torch.maximum(maximum, scores_of(start).detach().amax(-1))
     total, summed = 0, 0

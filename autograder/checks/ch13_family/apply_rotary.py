@@ -347,7 +347,7 @@ wrong(
 def by_adding(x, positions):
     if x.shape[-1] % 2:
         raise ValueError("an odd head_dim")
-    angles = positions.float()[:, None] * rates_of(x.shape[-1], torch.float32)
+    angles = positions.float()[:, None] * rates_of(x.shape[-1], torch.float32, x.device)
     return x + interleaved(angles.sin(), angles.cos()).to(x.dtype)
 
 

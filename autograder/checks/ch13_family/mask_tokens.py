@@ -167,7 +167,8 @@ wrong(
     "`special_ids` are ids, and you read them as places in a sentence.",
     unspecial=lambda token_ids, special_ids: (
         ~torch.isin(
-            torch.arange(token_ids.shape[1]).expand_as(token_ids), torch.tensor(special_ids)
+            torch.arange(token_ids.shape[1], device=token_ids.device).expand_as(token_ids),
+            token_ids.new_tensor(special_ids),
         )
     ),
 )
@@ -340,7 +341,7 @@ def with_change_for_both(right, token_ids, mask_id, special_ids, choose, change,
     around=True,
 )
 def with_draws_of_its_own(right, token_ids, mask_id, special_ids, choose, change, *others):
-    draws = torch.rand(2, *token_ids.shape)
+    draws = torch.rand(2, *token_ids.shape, device=token_ids.device)
     return right(token_ids, mask_id, special_ids, *draws, *others)
 
 

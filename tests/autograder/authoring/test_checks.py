@@ -95,6 +95,19 @@ def test_a_misconception_loses_points_and_meets_a_true_hint(exercise, index, see
 
 
 @exercises
+def test_only_who_thinks_of_the_cpu_leaves_the_device(exercise):
+    """A wrong answer that fails there for another reason than its own is not recognised where a
+    learner's does not.
+    """
+    for case in prepared(exercise, SEEDS[0]).cases:
+        if "device" in case.probe:
+            for index, wrong in enumerate(exercise.misconceptions):
+                raised = case.lookalike(index).get("raised", {})
+                if "on the same device" in raised.get("message", ""):
+                    assert "CPU" in wrong.belief, f"{wrong.belief!r} fails in {case.title!r}"
+
+
+@exercises
 @pytest.mark.parametrize("visible", [True, False], ids=["visible", "hidden"])
 def test_a_stub_and_empty_answers_earn_nothing(exercise, visible):
     def stub(*arguments):
