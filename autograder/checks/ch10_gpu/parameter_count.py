@@ -22,6 +22,7 @@ def model_case(
     buffers=False,
     dtypes=(FLOAT32,),
     inner="stack.first",
+    axes=False,
     **arguments,
 ):
     """Make the inputs of a case: a model with a table, a layer inside of another module, and an
@@ -33,6 +34,7 @@ def model_case(
         frozen: names of parameters.
         buffers: whether there are tables that are no parameters.
         dtypes: of the parameters, in turn.
+        axes: whether the inner module also has parameters of three axes, and of none.
         arguments: further ones of the function.
     """
     vocab_size, d_model, d_ff = (integer(rng, *ends) for ends in ((11, 30), (3, 8), (8, 11)))
@@ -40,8 +42,9 @@ def model_case(
         "table.weight": (vocab_size, d_model),
         f"{inner}.weight": (d_ff, d_model),
         f"{inner}.bias": (d_ff,),
-        f"{inner}.scale": (),
     }
+    if axes:
+        shapes |= {f"{inner}.filter": (d_ff, d_model, 3), f"{inner}.scale": ()}
     if not shared:
         shapes["output.weight"] = (vocab_size, d_model)
     shapes["output.bias"] = (vocab_size,)
@@ -83,11 +86,12 @@ shown("a shared table counts once", model_case(shared=True))
 shown("a frozen table does not count", model_case(frozen=["table.weight"]))
 shown("a table of positions is no parameter", model_case(buffers=True))
 shown("a module that is there twice counts once", model_case(again=True))
+shown("a parameter of three axes, and a single number", model_case(axes=True))
 hidden("a model in bfloat16", model_case(dtypes=("bfloat16",)), weight=3)
 hidden("a shared table and a frozen bias", model_case(shared=True, frozen=["output.bias"]))
 hidden("a shared table that is frozen", model_case(shared=True, frozen=["table.weight"]))
 hidden("buffers beside a shared module", model_case(buffers=True, again=True))
-hidden("two dtypes", model_case(dtypes=("bfloat16", FLOAT32)))
+hidden("two dtypes, three axes", model_case(dtypes=("bfloat16", FLOAT32), axes=True))
 hidden("a layer far inside", model_case(inner="stack.deep.deeper", frozen=["output.weight"]))
 
 
@@ -135,6 +139,15 @@ wrong(
 )
 
 
+@wrong(
+    "a parameter is a vector or a matrix",
+    "Right for vectors and matrices. How many axes may a tensor have?",
+    rule="size",
+)
+def of_a_vector_or_a_matrix(parameter):
+    return parameter.shape[0] * (parameter.shape[1] if parameter.ndim > 1 else 1)
+
+
 wrong(
     "bytes are numbers",
     "You count bytes. How many numbers is that?",
@@ -179,6 +192,13 @@ wrong(
     "a count is a tensor",
     "The number is right, but its type is not. Which type does the docstring ask for?",
     then=torch.tensor,
+)
+
+
+wrong(
+    "a count is a float",
+    "The number is right, but its type is not. Which type does the docstring ask for?",
+    then=float,
 )
 
 
