@@ -48,7 +48,7 @@ hidden(
     "a frozen layer in another dtype",
     model_case(dtypes=("float16", FLOAT32), frozen=["stack.first.weight"], moments=1),
 )
-hidden("buffers and a module that is there twice", model_case(buffers=True, again=True))
+hidden("buffers and a module that is there twice", model_case(buffers=True, again=True, axes=True))
 
 
 wrong(
@@ -101,6 +101,27 @@ wrong(
     averages=lambda parameter, moments: (
         4 * moments / parameter.element_size() if parameter.requires_grad else 0
     ),
+    then=int,
+)
+
+
+@wrong(
+    "a model has one dtype",
+    """Right where all parameters have one dtype. Whose dtype do you ask for, and which have the
+    others?""",
+    around=True,
+)
+def in_the_first_dtype(right, model, moments=2):
+    size = next(model.parameters()).element_size()
+    return size * sum(
+        each.numel() * (1 + (1 + moments) * each.requires_grad) for each in model.parameters()
+    )
+
+
+wrong(
+    "a sum is a float",
+    "The number is right, but its type is not. Which type does the docstring ask for?",
+    then=float,
 )
 
 
