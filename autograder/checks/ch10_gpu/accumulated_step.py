@@ -21,6 +21,11 @@ def words_in(tgt):
     return int((tgt[:, 1:] != 0).sum())
 
 
+def where_it_has_words(size):
+    """Return how much a part counts by a size, unless no target in it is a word."""
+    return lambda tgt: size(tgt) if words_in(tgt) else 0
+
+
 def clip_all(model, max_norm):
     nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 
@@ -196,21 +201,21 @@ wrong(
     "each part counts the same",
     """Right where all parts have the same number of words. Which word counts for more in your mean:
     one of a part with many words, or one of a part with few?""",
-    size=lambda tgt: 1,
+    size=where_it_has_words(lambda tgt: 1),
 )
 
 
 wrong(
     "a sentence is a unit",
     "Each part has a share in the mean. Do you count its sentences or its words?",
-    size=len,
+    size=where_it_has_words(len),
 )
 
 
 wrong(
     "padding is a word",
     "You count all positions of a target. Which of them are words?",
-    size=lambda tgt: tgt[:, 1:].numel(),
+    size=where_it_has_words(lambda tgt: tgt[:, 1:].numel()),
 )
 
 
@@ -218,7 +223,7 @@ wrong(
     "the beginning is a word that is predicted",
     """Which ids of a target does the model have to predict? You count one too many in each
     sentence.""",
-    size=lambda tgt: int((tgt != 0).sum()),
+    size=where_it_has_words(lambda tgt: int((tgt != 0).sum())),
 )
 
 
@@ -265,6 +270,21 @@ def a_step_each(right, model, optimizer, parts, smoothing=0.1, max_norm=1.0):
         if words_in(part[1])
     ]
     return sum(losses) / max(1, len(losses))
+
+
+@wrong(
+    "each part is a step, and its loss counts by its words",
+    "How often do your weights move? With all parts at once they would move once.",
+    around=True,
+)
+def a_step_each_by_words(right, model, optimizer, parts, smoothing=0.1, max_norm=1.0):
+    counts = [words_in(tgt) for _, tgt in parts]
+    losses = [
+        count * train_step(model, optimizer, *part, smoothing, max_norm)
+        for count, part in zip(counts, parts, strict=True)
+        if count
+    ]
+    return sum(losses) / max(1, sum(counts))
 
 
 wrong(
