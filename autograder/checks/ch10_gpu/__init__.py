@@ -32,3 +32,9 @@ def declare_losses_of_another_question(wrong):
         results of `teacher_forcing_pair` mean?""",
         pair=of_the_same,
     )
+    wrong(
+        "a target is read and said as it is",
+        """At each position your decoder reads the very word that it is asked for. What do the two
+        results of `teacher_forcing_pair` mean?""",
+        pair=lambda tgt: (tgt, tgt),
+    )

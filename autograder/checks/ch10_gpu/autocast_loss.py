@@ -191,6 +191,18 @@ def of_a_converted_model(right, model, src, tgt, smoothing=0.1, dtype=torch.bflo
 
 
 @wrong(
+    "a model in 16 bits needs no autocast",
+    """Your model is in 16 bits, but not all that it computes with. Look at the dtype of its
+    parameters after your call: who converts them for each product, if you leave them alone?""",
+    around=True,
+)
+def of_a_converted_model_alone(right, model, src, tgt, smoothing=0.1, dtype=torch.bfloat16):
+    decoder_input, expected = teacher_forcing_pair(tgt)
+    logits = model.to(dtype)(src, decoder_input)
+    return label_smoothed_loss(logits.float(), expected, smoothing=smoothing)
+
+
+@wrong(
     "a copy of the model does the work",
     """The gradients of your loss do not reach the model that you were given. Which model do they
     reach?""",
