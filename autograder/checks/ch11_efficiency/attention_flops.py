@@ -61,8 +61,8 @@ hidden("heads of a single feature", sizes(head_dim=1))
 
 wrong(
     "half of it is all",
-    """Your count is half of what it should be. Have you counted both products? Is a multiplication
-    with its addition two operations? And does a mask save what it hides?""",
+    """Have you counted both products? Is a multiplication with its addition two operations? And
+    does a mask save what it hides?""",
     second=lambda head_dim: 0,
 )
 
@@ -127,6 +127,24 @@ wrong(
     "training is meant",
     "That is about what training takes. Which pass does the statement ask for?",
     then=lambda count: 3 * count,
+)
+
+
+@wrong(
+    "n numbers take one addition less than multiplications",
+    """You count additions to the last one. By the first rule of the statement, how much does an
+    inner product of n numbers count?""",
+)
+def one_addition_less(batch, heads, query_len, key_len, head_dim):
+    first = query_len * key_len * (2 * head_dim - 1)
+    second = query_len * head_dim * (2 * key_len - 1)
+    return batch * heads * (first + second)
+
+
+wrong(
+    "a count is a float",
+    "The number is right, but its type is not. Which type does the docstring ask for?",
+    then=float,
 )
 
 

@@ -61,7 +61,7 @@ hidden("one word", sizes(length=1, bytes_per_number=4))
 
 wrong(
     "keys are all that is kept",
-    "Your count is half of what is kept. What does a new word need besides the keys?",
+    "You count one thing for each word. What does a new word need besides the keys?",
     kept=1,
 )
 
@@ -140,6 +140,13 @@ wrong(
     "memory is counted in bits",
     "Your count is in bits. How many of them make a byte?",
     size=lambda bytes_per_number: 8 * bytes_per_number,
+)
+
+
+wrong(
+    "a count is a float",
+    "The number is right, but its type is not. Which type does the docstring ask for?",
+    then=float,
 )
 
 
