@@ -71,11 +71,11 @@ def rows_far_apart(rng):
 
 
 @drawn
-def many_sets(rng, keys, order, query_len=3, empty=None, apart=4.0):
-    """Draw several sets, whose scores lie `apart`; they are merged in an order, "from the left" or
-    "from the right".
+def many_sets(rng, keys, order, query_len=3, empty=None, apart=4.0, around=0.0):
+    """Draw several sets, whose scores lie `apart`, `around` a number; they are merged in an order,
+    "from the left" or "from the right".
     """
-    middles = apart * rng.standard_normal(len(keys))
+    middles = around + apart * rng.standard_normal(len(keys))
     nobody = empty or [()] * len(keys)
     left, right, *more = [
         sets(rng, query_len, (1, count), 2, (middle - 50, middle), empty=((), ()))["right"]
@@ -136,7 +136,7 @@ shown(
     probe=merged_in_turn,
     weight=2,
 )
-shown("scores around a thousand", sets(around=(998.0, 1000.0)), weight=2)
+shown("scores around a thousand", sets(around=(998.0, 1000.0)), weight=3)
 shown("a set with far larger scores", sets(around=(-900.0, 900.0)))
 shown(
     "a third set comes, and the order does not matter",
@@ -155,7 +155,7 @@ hidden(
     many_sets((1, 2, 3, 2), "from the right", empty=((), *NOBODY, NOBODY[0])),
     probe=merged_in_turn,
 )
-hidden("scores far below zero", sets(around=(-1201.0, -1200.0)))
+hidden("scores far below zero", sets(around=(-1201.0, -1200.0)), weight=2)
 hidden("now one set has the larger scores, now the other", rows_far_apart())
 hidden("a single query, and values of one feature", sets(1, (3, 4), 1))
 hidden("sets that are described in float32", sets(4, (6, 3), 3, dtype=np.float32))
@@ -183,7 +183,7 @@ hidden(
 )
 hidden(
     "sets with large scores, one after the other",
-    many_sets((2, 3, 1, 2), "from the left", apart=1500.0),
+    many_sets((2, 3, 1, 2), "from the left", apart=1500.0, around=6000.0),
     probe=merged_in_turn,
     weight=4,
 )
@@ -238,6 +238,14 @@ wrong(
     "What is the exponential of 1000? And what is left of the exponential of -1000?",
     measured_from=np.zeros_like,
     rescaled=lambda total, maximum, start: total * np.exp(maximum),
+)
+
+
+wrong(
+    "the maximum may be divided out afterwards",
+    """Right for small scores. What is the exponential of 1000, and what is left of the exponential
+    of -1000? The statement says what must not occur.""",
+    rescaled=lambda total, maximum, start: total * np.exp(maximum) / np.exp(start),
 )
 
 
@@ -346,6 +354,18 @@ def by_whole_sets(right, left, right_set):
     if np.isneginf(right_set[0]).any():
         return tuple(each.copy() for each in left)
     return right(left, right_set)
+
+
+@wrong(
+    "a set has keys for all queries or for none",
+    """Right where all queries have a key, and where none has. What if some have one, and others
+    none? In their rows, what is -inf - (-inf)?""",
+)
+def unless_a_whole_set_has_no_key(left, right):
+    for one, other in ((left, right), (right, left)):
+        if np.isneginf(one[0]).all():
+            return tuple(each.copy() for each in other)
+    return merge_with(measured_from=lambda maximum: maximum)(left, right)
 
 
 @wrong(
