@@ -92,7 +92,10 @@ shown(
     crossing([2, 4], 2, 3, masked=False),
     weight=2,
 )
-shown("padding that comes before the words", crossing([2, 4], 2, 3, masked=False, padded_left=True))
+shown(
+    "padding that comes before the words",
+    crossing([3, 6, 2], 2, 4, masked=False, padded_left=True),
+)
 shown("the arguments stay as they were", crossing([2, 4], 2, 3), probe=arguments_after)
 hidden("many heads", crossing([6, 6, 6], 8, 5), weight=3)
 hidden("sources that a single head reads", crossing([5, 5], 1, 6), weight=2)
@@ -160,7 +163,8 @@ wrong(
     """Right where padding comes after the words. You keep the first places, as many as there are
     words. Which places does `src_mask` name?""",
     hidden=lambda mean, src_mask: mean.masked_fill(
-        torch.arange(src_mask.shape[1]) >= src_mask.sum(-1)[:, None, None], -math.inf
+        torch.arange(src_mask.shape[1], device=mean.device) >= src_mask.sum(-1)[:, None, None],
+        -math.inf,
     ),
 )
 
@@ -192,6 +196,17 @@ wrong(
     heads does the statement compare?""",
     fused=lambda weights: weights.clamp(min=1e-12).log().mean(dim=1),
 )
+
+
+@wrong(
+    "places are counted among the words",
+    """Right where the words come first. You look at the words alone: which place does a word have
+    in the whole source?""",
+)
+def among_the_words(weights, src_mask):
+    mean = weights.mean(1)
+    rows = [each[:, words].argmax(-1) for each, words in zip(mean, src_mask, strict=True)]
+    return torch.stack(rows)
 
 
 @wrong(
