@@ -155,7 +155,7 @@ hidden(
 )
 hidden(
     "after an inner block the outer one goes on",
-    attending(3, inner=2),
+    attending(3, gates=[0.0, 0.6, -1.4], inner=2),
     probe=outputs_after_gates,
     weight=2,
 )
