@@ -376,6 +376,16 @@ def through_the_first_again_and_again(self, x, mask):
 
 
 @wrong(
+    "one layer can be put into the list several times",
+    """Your layers share their numbers: changing one changes all. How often does your code make a
+    layer, and how often does the list hold it?""",
+    rule="made",
+)
+def of_one_layer_repeated(self):
+    self.layers = nn.ModuleList([*self.layers[:1]] * len(self.layers))
+
+
+@wrong(
     "layers all read the embeddings",
     "What does your second layer get: what the first one returns, or what it got?",
     rule="through",
