@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from book.experiments import Experiment
-from book.experiments.measurements import spread, table
+from book.experiments.measurements import NOTHING, spread, table
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch05_multi_head import MultiHeadAttention, split_heads
 
@@ -249,6 +249,22 @@ def measure(heads, steps, seeds, hidden=0):
     return runs
 
 
+def measure_weight(steps, seeds):
+    """Train a Reader with one head for each budget and seed.
+
+    Returns:
+        list of dict: `steps`, `seed`, and how much of its weight the head puts on the place of each
+            answer, `weight`, in 500 fresh sentences.
+    """
+    test = held_out()
+    runs = []
+    for budget, seed in itertools.product(steps, seeds):
+        weight = share_of_weight(trained(1, seed, budget)(test)[1], test)[0]
+        shares = dict(zip(QUESTIONS, weight.tolist(), strict=True))
+        runs.append({"steps": budget, "seed": seed, "weight": shares})
+    return runs
+
+
 def held_out():
     """Return the 500 sentences of eight words on which readers are measured."""
     return sentences(500, 8, torch.Generator().manual_seed(99))
@@ -265,14 +281,31 @@ def shares_of(measured, heads, steps):
     )
 
 
-def budget_table(measured):
-    """Return the table of right answers by heads and steps: mean, and range over seeds."""
-    heads, steps = (measured["budget"][name] for name in ("heads", "steps"))
+def budget_table(measured, bent):
+    """Return the table of right answers by heads and steps: mean, and range over seeds where there
+    is one.
+
+    Args:
+        measured: the record of `four_questions`.
+        bent: that of `one_average`, for a row of its own.
+    """
+    steps = measured["budget"]["steps"]
+    named = [(f"{number}", measured, number) for number in measured["budget"]["heads"]]
+    named.insert(1, ("1, read by a hidden layer", bent, 1))
     rows = []
-    for number in heads:
-        right = (shares_of(measured, number, budget).mean(axis=1) for budget in steps)
-        rows.append((number, *(spread(each, 100, 0, " %") for each in right)))
+    for name, record, number in named:
+        right = (shares_of(record, number, budget) for budget in steps)
+        rows.append((name, *(_mean_and_range(each) for each in right)))
     return table(("heads", *(f"{budget:,} steps" for budget in steps)), rows)
+
+
+def _mean_and_range(right):
+    """Write shares, (seeds, questions), as a mean over the questions with its range over seeds."""
+    if not len(right):
+        return NOTHING
+    each = right.mean(axis=1)
+    low, high = (f"{100 * number:.0f}" for number in (each.min(), each.max()))
+    return f"{low} %" if low == high else spread(each, 100, 0, " %")
 
 
 EXPERIMENT = Experiment(
@@ -291,5 +324,12 @@ MORE_EXPERIMENTS = {
         long={"heads": (1,), "steps": (500, 2000), "seeds": 3, "hidden": 128},
         initialisation="PyTorch's default, embeddings with standard deviation 0.5",
         measure=measure,
-    )
+    ),
+    "weight_of_one_head": Experiment(
+        page="ch05_multi_head",
+        asks="where does a single head put its weight, early and late in its training?",
+        long={"steps": (500, 4000), "seeds": 3},
+        initialisation="PyTorch's default, embeddings with standard deviation 0.5",
+        measure=measure_weight,
+    ),
 }
