@@ -8,7 +8,7 @@
   const DIALS = 8; // clocks that are shown; of more pairs, as many spread evenly over them
   const start = { position: 5, offset: 3, d_model: 64, dial: 1 };
   // of a plot, in SVG units
-  const WIDTH = 640, HEIGHT = 230, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 30;
+  const WIDTH = 640, HEIGHT = 170, LEFT = 34, RIGHT = 12, TOP = 10, BOTTOM = 30;
 
   // The arithmetic of solutions/ch02_positional_encoding.py for two positions. Similarity is the
   // dot product of their encodings divided by d_model / 2, which is the dot product of an encoding
@@ -184,7 +184,7 @@
       change(alike.drawing,
         { "aria-label": `Similarity against offset, ${marked}: ${similarity}.` });
     }
-    const children = [controls, key, clocks, wave.framed, alike.framed, verdict];
+    const children = [controls, verdict, key, clocks, wave.framed, alike.framed];
     return { update, children };
   }
 
