@@ -130,13 +130,32 @@ def new(seed, *arguments, **named):
         return Reverser(*arguments, **named)
 
 
+def hundred_words():
+    """Return 100 words, always the same, (words, seq_len)."""
+    return torch.randint(LETTERS, (100, WORD_LEN), generator=torch.Generator().manual_seed(2**20))
+
+
 @torch.no_grad()
 def likeness_of(model):
     """Return how alike the positions of 100 words are after a model's last layer."""
-    letters = torch.randint(
-        LETTERS, (100, WORD_LEN), generator=torch.Generator().manual_seed(2**20)
-    )
-    return round(likeness(model.features(letters)), 4)
+    return round(likeness(model.features(hundred_words())), 4)
+
+
+@torch.no_grad()
+def features_of(model):
+    """Return what a model gives its generator for 100 words, (words, seq_len, d_model)."""
+    return model.last_norm(model.features(hundred_words()))
+
+
+def moved_by_one_step(seed, depth, norm, initialisation):
+    """Return how far the first step of training moves what a new model gives its generator,
+    relative to its length: the mean over all positions.
+    """
+    model = new(seed, depth, norm, initialisation=initialisation)
+    before = features_of(model)
+    train(model, seed, steps=1)
+    moved = (features_of(model) - before).norm(dim=-1) / before.norm(dim=-1)
+    return moved.mean().item()
 
 
 def run(norm, depth, initialisations, warmup, seeds, steps, rate=RATE):
@@ -177,8 +196,8 @@ def measure(steps, seeds, depths, initialisations=THREE):
     return runs
 
 
-def measure_slow(steps, seeds, rate, initialisations):
-    """Train twelve layers in post-norm, without a warm-up, at a lower rate.
+def measure_post(steps, seeds, rate, initialisations):
+    """Train twelve layers in post-norm, without a warm-up, at some rate.
 
     Returns:
         list of dicts, one per run, as described above.
@@ -224,18 +243,25 @@ def curves(runs, depth, norm, warmup=1):
 
 
 def losses_table(runs, budgets=(250, 500, 1000, 2000)):
-    """Return the table of the recorded losses after several budgets: mean and range over seeds. The
-    stacks that ended highest come first.
+    """Return the table of the recorded losses after several budgets: mean and range over seeds,
+    sorted by depth, order and initialisation.
     """
     rows = []
-    for depth, norm, warmup in dict.fromkeys((r["depth"], r["norm"], r["warmup"]) for r in runs):
-        for name, (steps, losses) in curves(runs, depth, norm, warmup).items():
-            order = (f"{norm}-norm" if norm else "no norm") + (", warm-up" if warmup > 1 else "")
+    kinds = {(r["depth"], r["norm"] or "", r["warmup"]) for r in runs}
+    for depth, norm, warmup in sorted(kinds):
+        order = (f"{norm}-norm" if norm else "no norm") + (", warm-up" if warmup > 1 else "")
+        for name, (steps, losses) in sorted(curves(runs, depth, norm or None, warmup).items()):
             seen = [losses[:, steps == budget] for budget in budgets]
-            cells = [spread(each, 1, 2) if each.size else NOTHING for each in seen]
-            rows.append((losses[:, -1].mean(), (depth, order, name, *cells)))
-    rows = [row for _, row in sorted(rows, key=lambda row: -np.nan_to_num(row[0], nan=np.inf))]
+            cells = [in_a_cell(each) if each.size else NOTHING for each in seen]
+            rows.append((depth, order, name, *cells))
     return table(("layers", "order", "matrices", *(f"{each:,} steps" for each in budgets)), rows)
+
+
+def in_a_cell(losses):
+    """Write the mean and the range of losses, and how many are nan."""
+    finite = losses[np.isfinite(losses)]
+    lost = losses.size - finite.size
+    return spread(finite, 1, 2) + (f"; {lost} of {losses.size} nan" if lost else "")
 
 
 def loss_of_letters_without_places():
@@ -288,12 +314,26 @@ MORE_EXPERIMENTS = {
         short={},
         long={"steps": 1000, "seeds": 3, "depths": (12,), "initialisations": ("Glorot, a third",)},
     ),
+    "backwards_each_third": replace(
+        EXPERIMENT,
+        asks="does a stack by Glorot's rule learn where one of its two parts adds a third of it?",
+        initialisation="Glorot's rule, W^O or W_2 divided by 3; embedding and generator are drawn"
+        " as PyTorch does",
+        short={},
+        long={
+            "steps": 500,
+            "seeds": 3,
+            "rate": RATE,
+            "initialisations": ("Glorot, W^O a third", "Glorot, W_2 a third"),
+        },
+        measure=measure_post,
+    ),
     "backwards_slow": replace(
         EXPERIMENT,
         asks="does a stack by Glorot's rule learn at a tenth of the rate?",
         short={},
         long={"steps": 4000, "seeds": 3, "rate": 3e-4, "initialisations": ("Glorot", "PyTorch")},
-        measure=measure_slow,
+        measure=measure_post,
     ),
     "backwards_bare": replace(
         EXPERIMENT,

@@ -33,7 +33,16 @@ INITIALISATIONS = {
     "PyTorch": None,
     "PyTorch, biases 0": None,
     "N(0, 0.02)": partial(nn.init.normal_, std=0.02),
-    "Glorot, a third": nn.init.xavier_uniform_,  # of what each part adds
+    "Glorot, a third": nn.init.xavier_uniform_,
+    "Glorot, W^O a third": nn.init.xavier_uniform_,
+    "Glorot, W_2 a third": nn.init.xavier_uniform_,
+}
+# Name -> the matrices that are divided by three once they are drawn: the last of attention, W^O,
+# and that of the feed-forward network, W_2. So the part adds a third of what it added.
+THIRDS = {
+    "Glorot, a third": ("W^O", "W_2"),
+    "Glorot, W^O a third": ("W^O",),
+    "Glorot, W_2 a third": ("W_2",),
 }
 
 
@@ -79,10 +88,10 @@ def stack(depth, norm, residual, initialisation):
             draw(parameter)
         elif initialisation != "PyTorch" and name.endswith("bias"):
             nn.init.zeros_(parameter)
-    if initialisation == "Glorot, a third":
-        for layer in layers:
-            for last in (layer.self_attention.w_o, layer.feed_forward.linear_2):
-                last.weight.data /= 3
+    for layer in layers:
+        last = {"W^O": layer.self_attention.w_o, "W_2": layer.feed_forward.linear_2}
+        for name in THIRDS.get(initialisation, ()):
+            last[name].weight.data /= 3
     return layers
 
 
@@ -104,7 +113,8 @@ def at_the_start(depth, norm, residual, seed, initialisation, batch=4, seq_len=1
     Returns:
         dict of (depth,) lists: `gradients`, the norm of the gradient of each layer's matrices, all
         of them together; `likeness`, the mean cosine between the vectors of two positions after
-        each layer; `added`, see `added_by_attention`.
+        each layer; `own`, the share of a vector that its position has for itself, see `own_share`;
+        `added`, see `added_by_attention`.
     """
     torch.manual_seed(seed)
     layers = stack(depth, norm, residual, initialisation).double()
@@ -118,6 +128,7 @@ def at_the_start(depth, norm, residual, seed, initialisation, batch=4, seq_len=1
         return {
             "gradients": [gradient_norm(layer) for layer in layers],
             "likeness": [likeness(each) for each in seen],
+            "own": [own_share(likeness(each)) for each in seen],
             "added": [added_by_attention(*each) for each in zip(layers, [x, *seen], strict=False)],
         }
 
@@ -208,6 +219,13 @@ def likeness(x):
     cosines = directions @ directions.mT  # (batch, seq_len, seq_len)
     seq_len = x.shape[1]
     return ((cosines.sum((-2, -1)) - seq_len) / (seq_len * (seq_len - 1))).mean().item()
+
+
+def own_share(likeness):
+    """Return which share of a vector's length a position has for itself, where the rest is common
+    to all and at right angles to it: 0 where all positions hold the same.
+    """
+    return math.sqrt(max(0, 1 - likeness))
 
 
 EXPERIMENT = Experiment(

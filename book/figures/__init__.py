@@ -46,7 +46,6 @@ from book.figures.ch06_masking import (
 )
 from book.figures.ch07_layers import (
     by_depth,
-    layer_by_layer,
     losses_of_deep_stacks,
     normalising_steps,
     who_shares_a_mean,

@@ -10,7 +10,7 @@ STARTS = {"Glorot": ORANGE, "PyTorch": BLUE, "N(0, 0.02)": GREEN}  # of each ini
 PARTS = {
     "neither": (GREY, "-."),
     "residuals alone": (PURPLE, "-"),
-    "norms alone": (GREY, "-"),
+    "norms alone": (GREEN, "-"),
     "post-norm": (ORANGE, "-"),
     "pre-norm": (ORANGE, "--"),
 }
@@ -75,35 +75,38 @@ def who_shares_a_mean(groups, titles, row_labels):
     return figure
 
 
-def by_depth(depths, gradients, likeness):
-    """Draw how large the gradient is, and how alike the positions are, in new stacks of each depth;
-    bands reach over all seeds.
+ROUNDING = 2**-24  # numbers of 32 bits are exact to this share of themselves
+
+
+def by_depth(depths, gradients, own):
+    """Draw how large the gradient is, and how much positions have of their own, in new stacks of
+    each depth; bands reach over all seeds.
 
     Args:
         depths: (depths,) numbers of layers.
         gradients: dict from "neither", "residuals alone", "norms alone", "post-norm" and "pre-norm"
             to the (depths, seeds) gradient norms of the first layer.
-        likeness: dict from the same labels to the (depths, seeds) mean cosines between positions
-            after the last layer.
+        own: dict from the same labels to the (depths, seeds) own shares after the last layer.
 
     Returns:
         the matplotlib figure.
     """
     figure, axes = plt.subplots(2, 1, figsize=(5.2, 6.4), sharex=True)
-    for ax, groups in zip(axes, (gradients, likeness), strict=True):
+    least = ROUNDING / 8
+    own = {label: np.maximum(numbers, least) for label, numbers in own.items()}
+    axes[0].set(title="gradient norm of the first layer", yscale="log")
+    axes[1].set(title="own share of the positions after the last layer", yscale="log")
+    axes[1].set(xlabel="layers", ylim=(least, 3), xticks=[1, 4, 8, 12, 16, 20, 24])
+    for ax, groups in zip(axes, (gradients, own), strict=True):
         for label, numbers in groups.items():
             colour, dashes = PARTS[label]
             low, middle, high = (f(numbers, axis=1) for f in (np.min, np.median, np.max))
             ax.fill_between(depths, low, high, color=colour, alpha=0.2, linewidth=0)
             ax.plot(depths, middle, dashes, color=colour)
-    axes[0].set(title="gradient norm of the first layer (log scale)", yscale="log")
-    axes[1].set(
-        title="likeness of the positions after the last layer", ylim=(0, 1.04), xlabel="layers"
-    )
-    axes[1].set_xticks([1, 4, 8, 12, 16, 20, 24])
-    for ax, groups in zip(axes, (gradients, likeness), strict=True):
         ax.set_xlim(depths[0], depths[-1])
         name_ends(ax, {label: np.median(numbers[-1]) for label, numbers in groups.items()})
+    axes[1].axhline(ROUNDING, color="black", linewidth=1, linestyle=":")
+    axes[1].text(23.5, 1.6 * ROUNDING, "32 bits round here", ha="right", va="bottom", fontsize=9)
     return figure
 
 
@@ -127,34 +130,6 @@ def name_ends(ax, ends, apart=0.08):
     for label, y in zip(labels, heights, strict=True):
         place = {"transform": ax.transAxes, "va": "center", "fontsize": 9}
         ax.text(1.02, y, label, color=PARTS[label][0], **place)
-
-
-def layer_by_layer(added, likeness):
-    """Draw, for stacks of one depth, how much attention adds at each layer, and how alike the
-    positions are after it; bands reach over all seeds.
-
-    Args:
-        added: dict from the initialisation and the norm, such as ("Glorot", "post"), to (seeds,
-            depth) numbers: the length of what attention adds, relative to what it is added to.
-        likeness: dict from the same keys to the (seeds, depth) mean cosines.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, axes = plt.subplots(2, 1, figsize=(5.2, 6.0), sharex=True)
-    for ax, groups in zip(axes, (added, likeness), strict=True):
-        for (initialisation, norm), numbers in groups.items():
-            layers = np.arange(1, numbers.shape[1] + 1)
-            colour, dashes = STARTS[initialisation], {"post": "-", "pre": "--"}[norm]
-            low, middle, high = (f(numbers, axis=0) for f in (np.min, np.median, np.max))
-            ax.fill_between(layers, low, high, color=colour, alpha=0.15, linewidth=0)
-            label = f"{initialisation}, {norm}-norm"
-            ax.plot(layers, middle, dashes, color=colour, label=label)
-    axes[0].set(title="what attention adds, relative to what is there", ylim=(0, None))
-    axes[1].set(title="likeness of the positions after the layer", ylim=(0, 1.04), xlabel="layer")
-    axes[1].set_xticks([1, 4, 8, 12, 16, 20, 24])
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return figure
 
 
 def losses_of_deep_stacks(panels, levels, seen):

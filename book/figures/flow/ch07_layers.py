@@ -76,7 +76,7 @@ def two_norm_orders():
         sheet = Drawing()
         for place, title in enumerate(("post-norm", "pre-norm")):
             x, side = place * (176 if phone else 270), place * (176 if phone else 270) + 78
-            sheet.words((x + 46, -2 * high - 52), title, bold=True)
+            sheet.words((x + 46, -2 * high - 88), title, bold=True)
             last = sheet.words((x, 0), "x", italic=True)
 
             def box(centre, name, role):
@@ -101,7 +101,12 @@ def two_norm_orders():
                 if title == "post-norm":
                     last = box((x, low - 140), *norm)
                     sheet.arrow(made.north, last.south, role="blue", width=5, head=False)
-            sheet.arrow(last.north, (x, -2 * high - 34), role="blue", width=5)
+            if title == "pre-norm":  # once, on top of the stack
+                end = (x, -2 * high - 26)
+                top = sheet.box(end, "last norm", width=78, height=28, size=SMALL + 1, kind="frame")
+                sheet.arrow(last.north, top.south, role="blue", width=5, head=False)
+                last = top
+            sheet.arrow(last.north, (x, -2 * high - 70), role="blue", width=5)
         return sheet
 
     return Picture(
@@ -109,6 +114,6 @@ def two_norm_orders():
         " attention and feed-forward are on branches, and a plus sign adds what they find to the"
         " line. Post-norm: on the line lie a plus, norm 1, a plus, norm 2. Pre-norm: on the line"
         " lie only the two pluses, because norm 1 is on the branch before attention, and norm 2"
-        " on the branch before feed-forward.",
+        " on the branch before feed-forward. A dashed box, the last norm, follows at the top.",
         draw,
     )
