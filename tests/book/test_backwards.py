@@ -6,6 +6,7 @@ import copy
 import math
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 
@@ -57,6 +58,17 @@ def test_recorded_curves_are_found_by_depth_norm_and_warm_up():
     assert "| 6 | post-norm | Glorot | 0.50 (0.00 to 1.00) | – |" in (
         backwards.losses_table(runs, budgets=(100, 250)).data
     )
+
+
+def test_a_loss_that_is_nan_is_counted_and_not_averaged():
+    assert backwards.in_a_cell(np.array([1.0, np.nan, 2.0])) == "1.50 (1.00 to 2.00); 1 of 3 nan"
+
+
+def test_the_first_step_moves_the_output_and_a_rate_of_nothing_does_not(monkeypatch):
+    assert backwards.moved_by_one_step(0, 1, "pre", "Glorot") > 0.01
+    train = backwards.train
+    monkeypatch.setattr(backwards, "train", lambda *given, steps: train(*given, steps, rate=0))
+    assert backwards.moved_by_one_step(0, 1, "pre", "Glorot") == 0
 
 
 def test_knowing_the_letters_but_not_their_places(monkeypatch):

@@ -46,6 +46,13 @@ def test_likeness_is_one_for_one_direction_and_zero_for_right_angles():
     assert abs(deep_stacks.likeness(torch.eye(4)[None])) < 1e-6
 
 
+def test_the_own_share_is_what_is_left_beside_the_common_part():
+    common, own = torch.eye(5)[:1], torch.eye(5)[1:]  # all at right angles
+    x = (0.8 * common + 0.6 * own)[None]
+    assert math.isclose(deep_stacks.own_share(deep_stacks.likeness(x)), 0.6, rel_tol=1e-5)
+    assert deep_stacks.own_share(1 + 1e-9) == 0
+
+
 def test_matrices_are_drawn_by_the_rule_that_is_named():
     def spread_of(initialisation):
         torch.manual_seed(0)
@@ -62,6 +69,8 @@ def test_matrices_are_drawn_by_the_rule_that_is_named():
     assert spread_of("N(0, 0.02)") == pytest.approx([0.02] * 3, rel=0.1)
     third = [glorot[0], glorot[1] / 3, glorot[2] / 3]
     assert spread_of("Glorot, a third") == pytest.approx(third, rel=0.1)
+    assert spread_of("Glorot, W^O a third") == pytest.approx([*third[:2], glorot[2]], rel=0.1)
+    assert spread_of("Glorot, W_2 a third") == pytest.approx([*glorot[:2], third[2]], rel=0.1)
 
 
 def test_what_attention_adds_is_measured_where_it_is_added():
