@@ -96,7 +96,7 @@ def by_depth(depths, gradients, own):
     own = {label: np.maximum(numbers, least) for label, numbers in own.items()}
     axes[0].set(title="gradient norm of the first layer", yscale="log")
     axes[1].set(title="own share of the positions after the last layer", yscale="log")
-    axes[1].set(xlabel="layers", ylim=(least, 3), xticks=[1, 4, 8, 12, 16, 20, 24])
+    axes[1].set(xlabel="layers", ylim=(least / 8, 3), xticks=[1, 4, 8, 12, 16, 20, 24])
     for ax, groups in zip(axes, (gradients, own), strict=True):
         for label, numbers in groups.items():
             colour, dashes = PARTS[label]

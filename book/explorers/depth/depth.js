@@ -64,7 +64,6 @@
       axes.replaceChildren();
       for (const { value, text } of levels)
         level(axes, { from: LEFT, to: WIDTH - RIGHT, at: y(value) }, text);
-      draw(axes, "text", { x: LEFT - 8, y: HEIGHT - 9, "text-anchor": "end" }, "layer");
       const step = depth > 12 ? 4 : depth > 6 ? 2 : 1;
       for (let layer = 1; layer <= depth; layer += 1)
         if (layer === 1 || layer % step === 0)
