@@ -79,7 +79,6 @@ from book.figures.ch12_interpretation import (
 from book.figures.ch13_family import (
     learned_from_few,
     losses_by_step,
-    on_straight_lines,
     right_by_examples,
     turning_pairs,
 )

@@ -7,8 +7,8 @@ from book.figures.style import BLUE, GREY, KEY, ORANGE, QUERY
 
 
 def turning_pairs(query, key, places):
-    """Draw one pair of features of a query and of a key as arrows, turned by their positions, and
-    faint where they are at position 0.
+    """Draw one pair of features of a query and of a key as arrows, turned by their positions, faint
+    where they are at position 0, and with arcs for how far each has turned since.
 
     Args:
         query, key: dict from a position to the two numbers there.
@@ -29,8 +29,13 @@ def turning_pairs(query, key, places):
         turn = (angles[0] - angles[1] + np.pi) % (2 * np.pi) - np.pi
         between = angles[1] + np.linspace(0, turn, 60)
         ax.plot(0.4 * np.cos(between), 0.4 * np.sin(between), color=GREY, linewidth=1.2)
-        for tip, colour in ((query[0], QUERY), (key[0], KEY)):
+        for tip, colour, place, radius in (
+            (query[0], QUERY, at_query, 0.62),
+            (key[0], KEY, at_key, 0.76),
+        ):
             ax.plot(*zip((0, 0), tip, strict=True), color=colour, linewidth=2, alpha=0.25)
+            turned = np.arctan2(tip[1], tip[0]) + np.linspace(0, place, 60)  # a radian per place
+            ax.plot(radius * np.cos(turned), radius * np.sin(turned), color=colour, alpha=0.6)
         for tip, colour, label in ends:
             style = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 0, "shrinkB": 0}
             ax.annotate("", tip, (0, 0), arrowprops=style)
@@ -117,25 +122,4 @@ def losses_by_step(histories, baselines):
         ax.axhline(loss, color=ORANGE, linestyle=style, label=label)
     ax.set(xlabel="step", ylabel="loss, nats a letter")
     ax.legend(fontsize=8)
-    return figure
-
-
-def on_straight_lines(panels):
-    """Show losses against sizes, both on logarithmic axes, each panel with the line that fits.
-
-    Args:
-        panels: list of dict: `xlabel`; `points`, a list of (size, loss); `line`, a list of two
-            (size, loss).
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, axes = plt.subplots(1, len(panels), figsize=(6.6, 2.9), sharey=True)
-    for ax, panel in zip(axes, panels, strict=True):
-        ax.loglog(*zip(*panel["line"], strict=True), color=ORANGE)
-        ax.loglog(*zip(*panel["points"], strict=True), "o", color=BLUE, alpha=0.6, mew=0)
-        ax.set(xlabel=panel["xlabel"])
-        ax.yaxis.set_minor_formatter("{x:.1f}")
-        ax.yaxis.set_major_formatter("{x:.1f}")
-    axes[0].set_ylabel("validation loss, nats a letter")
     return figure

@@ -114,7 +114,7 @@ def test_what_preferences_change_is_the_record(since, beta):
     rows = since.get_by_role("row").filter(
         has=since.get_by_role("cell", name=f"{beta:g}", exact=True)
     )
-    wanted = [shown([run["wins"] for run in found]), shown([run["letters"] for run in found], 1, 1)]
+    wanted = [shown([run["wins"] for run in found]), shown([run["kl"] for run in found], 1, 1)]
     assert wanted in [row.get_by_role("cell").all_inner_texts()[1:3] for row in rows.all()]
 
 

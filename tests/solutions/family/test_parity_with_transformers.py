@@ -4,9 +4,11 @@ gradients.
 
 import pytest
 import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.t5.tokenization_t5 import T5Tokenizer
 
+from book.experiments.after_2017 import since_2017
 from solutions.ch13_family import span_corruption
 from solutions.family.loading import load
 from solutions.family.t5 import relative_buckets
@@ -137,3 +139,57 @@ def test_t5_s_sentinels():
     inputs, targets = span_corruption([5, 6, 7, 8, 9], [(1, 2), (3, 5)], sentinels[0], end)
     assert inputs == [5, sentinels[0], 7, sentinels[1], end]
     assert targets == [sentinels[0], 6, sentinels[1], 8, 9, sentinels[2], end]
+
+
+def pairs_for_halves(matrix, heads):
+    """Renumber the rows of each head: feature i and the one half a head further become a pair."""
+    return matrix.unflatten(0, (heads, 2, -1)).transpose(1, 2).reshape(matrix.shape)
+
+
+def llama_with_our_sizes():
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=VOCAB_SIZE,
+        hidden_size=since_2017.D_MODEL,
+        intermediate_size=4 * since_2017.D_MODEL * 2 // 3,
+        num_hidden_layers=since_2017.LAYERS,
+        num_attention_heads=since_2017.HEADS,
+        num_key_value_heads=since_2017.HEADS // 2,
+        rms_norm_eps=1e-5,
+        initializer_range=0.2,
+        tie_word_embeddings=True,
+    )
+    theirs = LlamaForCausalLM(config).double().eval()
+    for name, each in theirs.named_parameters():
+        if "norm" in name:
+            torch.nn.init.normal_(each, mean=1, std=0.3)
+    return theirs
+
+
+def test_all_that_is_new_since_2017_is_a_llama():
+    """Chapter 13's model with all four changes takes the weights of a small Llama."""
+    theirs = llama_with_our_sizes()
+    ours = since_2017.Letters(VOCAB_SIZE, since_2017.parts_of("all four")).double().eval()
+    weights = {"embedding.weight": theirs.model.embed_tokens.weight}
+    for number, layer in enumerate(theirs.model.layers):
+        attention = f"attentions.{number}.w_"
+        for part, heads in (("q", since_2017.HEADS), ("k", since_2017.HEADS // 2)):
+            matrix = layer.self_attn.get_parameter(f"{part}_proj.weight")
+            weights[f"{attention}{part}.weight"] = pairs_for_halves(matrix, heads)
+        weights[f"{attention}v.weight"] = layer.self_attn.v_proj.weight
+        weights[f"{attention}o.weight"] = layer.self_attn.o_proj.weight
+        for part in ("gate", "up", "down"):
+            matrix = layer.mlp.get_parameter(f"{part}_proj.weight")
+            weights[f"networks.{number}.w_{part}.weight"] = matrix
+        weights[f"norms.{2 * number}.weight"] = layer.input_layernorm.weight
+        weights[f"norms.{2 * number + 1}.weight"] = layer.post_attention_layernorm.weight
+    weights[f"norms.{2 * since_2017.LAYERS}.weight"] = theirs.model.norm.weight
+    missing, unexpected = ours.load_state_dict(weights, strict=False)
+    assert not unexpected and all(name.endswith("bias") for name in missing)
+    for name in missing:  # a Llama has no biases
+        torch.nn.init.zeros_(ours.get_parameter(name))
+    sentence = ids(2, 30)
+    with torch.no_grad():
+        # theirs computes the angles in float32
+        torch.testing.assert_close(ours(sentence), theirs(sentence).logits, rtol=1e-4, atol=1e-4)
+        assert theirs(sentence).logits.std() > 0.1
