@@ -208,7 +208,7 @@ def gated_features(features, gates, factors, products):
     }
 
     def draw(_):
-        sheet, cell = Drawing(), (44, 26)
+        sheet, cell = Drawing(), (41, 26)
         wide = cell[0] * len(features)
         left, right, middle = wide / 2, wide * 1.5 + 32, wide + 16
 
