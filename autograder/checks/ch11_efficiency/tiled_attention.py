@@ -197,11 +197,13 @@ hidden("on the device of the arguments", attention(4, 6, 4, causal=True), probe=
 hidden("arguments stay as they were", attention(4, 9, 4, causal=True), probe=arguments_after)
 
 
-@wrong(
-    "the table of scores is not in the way",
-    """Your numbers are right. But how many numbers does your largest tensor hold, and how does that
-    grow with the length? Look at what you compute before you go through the blocks.""",
-)
+# for both of whom it was made, at once or of blocks: the grader sees the same tensor
+LARGEST = """Your numbers are right. But how many numbers does your largest tensor hold, and how
+does that grow with the length? Look at what you compute before you go through the blocks, and at
+what you put side by side."""
+
+
+@wrong("the table of scores is not in the way", LARGEST)
 def with_the_table(query, key, value, block_size, causal=False):
     refuse_small(block_size)
     return whole(query, key, value, causal)
@@ -225,11 +227,7 @@ def in_blocks_of_queries(query, key, value, block_size, causal=False):
     return tuple(map(torch.cat, zip(*results, strict=True)))
 
 
-@wrong(
-    "blocks may be joined again",
-    """Your scores come block by block, and then you put them side by side. How large is what you
-    get? What do you still need from a block that is done?""",
-)
+@wrong("blocks may be joined again", LARGEST)
 def joined_scores(query, key, value, block_size, causal=False):
     refuse_small(block_size)
     query = query / math.sqrt(query.shape[-1])
