@@ -6,10 +6,19 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-# IPython commands that only measure or show, and are no way to anything.
-HARMLESS_MAGICS = re.compile(
-    "time|timeit|matplotlib|capture|prun|pdb|precision|who|whos|config|xmode"
+# IPython commands that only show or set, and are no way to anything.
+HARMLESS_MAGICS = re.compile("matplotlib|pdb|precision|who|whos|xmode")
+# Those that run the text behind them or, with two signs, below them.
+RUNNING_MAGICS = re.compile("time|timeit|capture|prun|config")
+# What IPython takes for a command without a sign, where it is all of a cell.
+WITHOUT_SIGN = re.compile(
+    r"\s*((time|timeit|prun|config|debug|load_ext)\s|run\s+\S*[-./])[^\n]*\s*"
 )
+# `%config` puts the values of names in braces into its text before it runs it, but words are words.
+FILLED_IN = re.compile(r"[^{}$]*\{\s*(['\"]\w+['\"][\s,]*)*\}\s*")
+MOST_TEXTS = 200  # that the commands of one cell give to be run, options tried in each way
+MOST_DEPTH = 10  # of such texts within each other
+MOST_WORDS = 40  # of a command that begins with options
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 MAY_TELL = (
     ast.Import,
@@ -23,28 +32,128 @@ MAY_TELL = (
 NEVER_TELLING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 
 
-def tree_of(source):
-    """Parse a cell, IPython's own commands translated; None where it is no Python, and so was never
-    run.
+def tree_of(source, left=None):
+    """Parse a cell, IPython's own commands translated, and the code that they are given as text in
+    the place of the call; None where it is no Python, and so was never run.
+
+    Args:
+        left: [how many texts may still be read, and how many within each other].
     """
-    for text in (lambda: source, lambda: translated(source)):
+    for text in (lambda: source, lambda: translated(source), lambda: with_sign(source)):
         with contextlib.suppress(
             Exception
         ):  # where its own translation fails, IPython runs nothing
-            return ast.parse(text())
-    return None
+            code = text()
+            tree = ast.parse(code)
+            break
+    else:
+        return None
+    if "get_ipython" in code:
+        unwrap(tree, [MOST_TEXTS, MOST_DEPTH] if left is None else left)
+    return tree
 
 
 def translated(source):
     """Translate IPython's commands (`%timeit`, `!ls`) into calls, as IPython does before it runs a
-    cell; nothing is run.
+    cell; nothing is run. A line keeps its number, though IPython drops empty ones at the start.
     """
     from IPython.core.inputtransformer2 import TransformerManager
 
-    match = re.match(r"%%(\w+)[^\n]*\n", source)
-    if match and HARMLESS_MAGICS.fullmatch(match[1]):  # the rest of the cell is code
-        source = "\n" + source[match.end() :]
-    return TransformerManager().transform_cell(source)
+    empty = next((n for n, line in enumerate(source.splitlines()) if line.strip()), 0)
+    return "\n" * empty + TransformerManager().transform_cell(source)
+
+
+def with_sign(source):
+    """Translate a cell that is nothing but a command whose sign IPython does without."""
+    return translated(f"%{source.lstrip()}") if WITHOUT_SIGN.fullmatch(source) else source
+
+
+def unwrap(tree, left):
+    """Put the code that IPython's commands are given as text in the place of the calls. Where it
+    cannot be read, the call stays.
+    """
+    todo = [tree]
+    while todo:  # not recursive, like all that reads a tree
+        node = todo.pop()
+        for field, value in node.__dict__.items():
+            old = value if isinstance(value, list) else [value]
+            parts = [in_place_of(each, left) for each in old]
+            new = [each for part in parts for each in part]
+            setattr(node, field, new if isinstance(value, list) else new[0])
+            stayed = (each for each, part in zip(old, parts, strict=True) if part == [each])
+            todo += [each for each in stayed if isinstance(each, ast.AST)]
+
+
+def in_place_of(node, left):
+    """Return the statements that a statement stands for, or the one expression."""
+    command = node.value if isinstance(node, ast.Expr) else node
+    body = code_run_by(command, left) if isinstance(command, ast.Call) else None
+    if body is None:
+        return [node]
+    if node is not command:
+        return body
+    is_expression = len(body) == 1 and isinstance(body[0], ast.Expr)
+    return [body[0].value if is_expression else ast.Module(body, [])]
+
+
+def code_run_by(call, left):
+    """Return the statements that a command of IPython's is given as text and runs; None for another
+    call, or where they cannot be told. What is no Python is never run.
+    """
+    match call:
+        case ast.Call(
+            func=ast.Attribute(
+                value=ast.Call(func=ast.Name(id="get_ipython")),
+                attr="run_line_magic" | "run_cell_magic",
+            ),
+            args=[ast.Constant(value=str(magic)), ast.Constant(value=str(line)), *rest],
+            keywords=[],
+        ) if RUNNING_MAGICS.fullmatch(magic):
+            behind, below = statements_in(magic, line), [getattr(each, "value", 0) for each in rest]
+            if behind is None or not all(isinstance(each, str) for each in below):
+                return None
+            try:
+                trees = [read_within(each, call.lineno - 1, left) for each in behind]
+                under = [read_within(each, call.lineno, left) for each in below]
+            except RecursionError:
+                return None
+            if behind and under and (None in under or not any(trees)):
+                return None  # two halves of one statement
+            return [each for tree in [*trees, *under] if tree for each in tree.body]
+    return None
+
+
+def statements_in(magic, line):
+    """Return what may be the statement behind a command; None where nobody can tell. Where options
+    come first, whatever begins with a later word may be it: an option's value looks like anything.
+    """
+    if magic == "capture" or not line.strip() or (magic == "config" and "=" not in line):
+        return []
+    if magic == "config":
+        is_as_written = not re.search(r"[{$]", line) or FILLED_IN.fullmatch(line)
+        return [f"cfg.{line}"] if is_as_written else None
+    if line.lstrip()[0] != "-":
+        return [line]
+    words = list(re.finditer(r"\S+", line))
+    return [line[word.start() :] for word in words] if len(words) <= MOST_WORDS else None
+
+
+def read_within(text, before, left):
+    """Parse code that is given as text; None where it is no Python.
+
+    Args:
+        before: lines of the cell that come before it.
+
+    Raises:
+        RecursionError: if it is one too many.
+    """
+    if 0 in left:
+        raise RecursionError
+    texts, depth = left
+    left[:] = texts - 1, depth - 1
+    tree = tree_of(text, left)
+    left[1] = depth
+    return tree and ast.increment_lineno(tree, before)
 
 
 @dataclass

@@ -9,6 +9,8 @@ reference's solution in an honest submission. Before the first cell a file may d
     STEM      the chapter, where that is another than attention
     EARNS     points by exercise, where an attack earns any; an honest submission earns all, unless
               it says otherwise; None: no score
+    FLAGGED   kinds of remarks about its code that the instructor must see, and no others: "library",
+              "looks", "reference"
     LEARNER   the name of the learner's folder
     hand_in   hand_in(notebook) -> dict, str or bytes: what is handed in instead, made of the
               notebook as a dictionary

@@ -54,7 +54,10 @@ def for_the_course(frame):
 
 def whose(frame):
     """Return whose code runs in a frame."""
-    return owner_of(frame.f_code.co_filename)
+    path = frame.f_code.co_filename
+    if path.startswith("<") and frame.f_globals.get("__name__") == "__main__":
+        return "a learner's"  # of a cell that IPython measures: `<timed exec>`, `<string>`
+    return owner_of(path)
 
 
 @lru_cache(2000)

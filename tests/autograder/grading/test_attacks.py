@@ -18,7 +18,10 @@ import psutil
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.authoring.loading import load_exercises
 from autograder.course import ROOT
+from autograder.reporting.flags import flags_of_notebook, flags_of_record
+from autograder.reporting.likeness import flags_of_reference, prints_of
 from autograder.reporting.record import read_graded
 from autograder.reporting.results import write_report
 from tests.attacks import attacks, honest, points_of
@@ -49,6 +52,7 @@ ONLY = os.environ.get("ATTACK")  # the one to grade, instead of all
 ATTACKS, HONEST = attacks(), honest()
 if ONLY and ONLY not in {**ATTACKS, **HONEST}:
     raise pytest.UsageError(f"there is no tests/attacks/{ONLY}.py, nor one in tests/attacks/honest")
+FLAGGED = {name: each for name, each in {**ATTACKS, **HONEST}.items() if "FLAGGED" in each.defined}
 ALL = {name: each for name, each in {**ATTACKS, **HONEST}.items() if ONLY in (None, name)}
 PLACES = {
     name: place for place, name in enumerate(random.Random(ORDER).sample(sorted(ALL), len(ALL)))
@@ -256,6 +260,19 @@ def test_an_attack_earns_nothing(graded, name):
 @pytest.mark.parametrize("name", parameters(HONEST))
 def test_an_honest_submission_keeps_its_points(graded, name):
     assert graded.score(name) == pytest.approx(HONEST[name].earns(), abs=0.005), told(graded, name)
+
+
+@pytest.mark.parametrize("name", parameters(FLAGGED))
+def test_what_is_to_be_remarked_is_remarked(graded, name):
+    stem = ALL[name].stem
+    every = dict(read_graded(stem, graded.course / "autograder" / "autograded"))
+    notebook = every[graded.learners[name]]
+    shortcuts = {each: found.shortcuts for each, found in load_exercises(stem).items()}
+    flags = flags_of_notebook(stem, notebook, shortcuts)
+    flags += flags_of_record(notebook["metadata"]["autograder"])
+    flags += flags_of_reference(stem, prints_of(stem, notebook))
+    found = {flag.kind for flag in flags} & {"library", "looks", "reference"}
+    assert found == set(FLAGGED[name].defined["FLAGGED"]), flags
 
 
 def told(graded, name):

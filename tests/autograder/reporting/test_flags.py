@@ -188,6 +188,17 @@ def test_everything_imported_from_a_library_is_seen_where_it_is_used():
     assert texts((None, source)) == ["softmax, from an import of everything"]
 
 
+def test_a_line_keeps_its_number_in_a_cell_that_is_measured():
+    for source, line in [("\n\n%%time\n\nimport gc", 5), ("1\n%time import gc", 2)]:
+        assert [flag.line for flag in flags_of_cells((None, source))] == [line]
+
+
+@pytest.mark.parametrize("above", ["%%time\n", "\n%%capture\n", "\n%%capture kept\n%%time\n"])
+def test_a_measured_cell_is_compared_like_any_other(above):
+    source = solution_sources(STEM)["softmax"]
+    assert print_of(above + source).digest == print_of(source).digest
+
+
 def test_a_flag_says_exercise_name_and_line():
     source = (
         "def softmax(scores, axis=-1):\n    scores = torch.tensor(scores)\n    return"
@@ -229,6 +240,11 @@ def test_a_flag_says_exercise_name_and_line():
             )
         ],
         [(None, "%matplotlib inline\n%timeit softmax(x)"), (None, "%%time\nsoftmax(x)")],
+        [(None, "\n\n%%time\nsoftmax(x)"), (None, "%%timeit -n 10 y = 3\nsoftmax(y)")],
+        [(None, "%%capture kept\n%%time\nsoftmax(x)"), (None, "r = %timeit -n 10 -o softmax(x)")],
+        [(None, "%prun -s cumulative softmax(x)"), (None, "%time"), (None, "time is money")],
+        [(None, "%config InlineBackend.figure_formats = {'png', 'retina'}")],
+        [(None, "%%time\ndef this is no Python(")],
         [(None, "model.eval()\nre.compile('a')\nx.compile()\ntorch.compile(f)")],
         [(None, "import os, sys\nprint(sys.version, os.path.join('a', 'b'))")],
         [(None, "for name in names:\n    getattr(self, name)\n    setattr(self, name, 1)")],
@@ -324,6 +340,21 @@ def test_honest_code_raises_no_flag(cells):
         ("!ls", "talks to IPython"),
         ("%%bash\nls", "talks to IPython"),
         ("%%time\nimport gc", "imports gc"),
+        ("\n%%capture\nimport gc", "imports gc"),
+        (" \n%%capture\n%%time\nimport gc", "imports gc"),
+        ("In [1]: %%capture\n   ...: import gc", "imports gc"),
+        ("%time import gc", "imports gc"),
+        ("%time %time import gc", "imports gc"),
+        ("%time " * 20 + "import gc", "talks to IPython"),
+        ("x = %timeit -n 1 -o exec('1')", "runs code from text: exec"),
+        ("%prun -l # exec('1')", "runs code from text: exec"),
+        ("%%timeit import gc\n1", "imports gc"),
+        ("%%timeit if 1:\n    1\n", "talks to IPython"),
+        ("%config A.b = exec('1')", "runs code from text: exec"),
+        ("%config A.b = {c}", "talks to IPython"),
+        ("time exec('1')", "runs code from text: exec"),
+        ("get_ipython().run_cell_magic('capture', '', 'import gc')", "imports gc"),
+        ("get_ipython().run_cell_magic('capture', '', text)", "talks to IPython"),
         ("p = '/proc/self/maps'", "a text with '/proc/'"),
     ],
 )

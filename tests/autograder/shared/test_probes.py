@@ -637,9 +637,10 @@ class LayerNorm(nn.Module):
         ("from solutions.ch07_layers import LayerNorm", False),
     ],
 )
-def test_what_a_library_does_is_seen_in_the_code_that_runs(source, runs_it):
+@pytest.mark.parametrize("path", ["/tmp/ipykernel_1/2.py", "<timed exec>", "<string>"])
+def test_what_a_library_does_is_seen_in_the_code_that_runs(source, runs_it, path):
     namespace = {"nn": nn, "torch": torch, "attrgetter": attrgetter, "__name__": "__main__"}
-    exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
+    exec(compile(source, path, "exec"), namespace)
     exercise = load_exercises("ch07_layers")["LayerNorm"].prepare(b"any", visible=True)
     case = exercise.cases[0]
     with LibraryCode() as library:
