@@ -17,6 +17,8 @@ HOME = "/home/learner"
 EXCHANGE = Path("/usr/local/share/nbgrader")
 # Mounted whole.
 LEARNERS_SIDE = ("autograder/shared", "autograder/boundary/inside", "autograder/visible")
+# But seen empty, except in the chapters that ask with what is in it: elsewhere it is an answer.
+PARTS, ASKED_WITH_PARTS = "autograder/shared/parts", ("ch12_interpretation",)
 
 
 def mounts(stem):
@@ -29,12 +31,14 @@ def mounts(stem):
         CourseError: if the Python that runs this lies in a folder that holds the course, too.
     """
     hidden = hidden_below("/usr")
+    parts = [] if stem in ASKED_WITH_PARTS else [f"{COURSE}/{PARTS}"]
     return [
         *system_folders(hidden),
         *python_folders(),
         *course_folders(stem),
         *own_folders(),
-        *(word for place in hidden for word in ("--remount-ro", place)),
+        *seen_empty(parts),
+        *(word for place in (*hidden, *parts) for word in ("--remount-ro", place)),
     ]
 
 
@@ -44,9 +48,7 @@ def system_folders(hidden):
     Args:
         hidden: folders below /usr that are seen empty.
     """
-    options = ["--ro-bind", "/usr", "/usr"]
-    for place in hidden:
-        options += ["--perms", "0755", "--tmpfs", place]
+    options = ["--ro-bind", "/usr", "/usr", *seen_empty(hidden)]
     for path in ("/bin", "/lib", "/lib64", "/sbin"):
         if os.path.islink(path):
             options += ["--symlink", os.readlink(path), path]
@@ -56,6 +58,11 @@ def system_folders(hidden):
     for path in ("/etc/ld.so.cache", "/etc/localtime"):
         options += ["--ro-bind-try", path, path]
     return options
+
+
+def seen_empty(places):
+    """Return the options that put empty folders in the place of others."""
+    return [word for place in places for word in ("--perms", "0755", "--tmpfs", place)]
 
 
 def python_folders():

@@ -7,12 +7,7 @@ answers.
 
 import numpy as np
 
-from autograder.shared.probes.small_modules import (
-    gated_loss,
-    linear_layer,
-    small_attention,
-    small_norm,
-)
+from autograder.shared.probes.small_modules import gated_loss, linear_layer
 from autograder.shared.wire import is_tensor
 from autograder.shared.wording import describe
 
@@ -28,9 +23,10 @@ def with_stand_ins(inputs):
     that gives log-probabilities `{"stand_in": "table", "table"}` (see `table_reader`), of a module
     that is only looked at `{"stand_in": "module", ...}` (see `module_of_parts`), of a function from
     rows to rows `{"stand_in": "encoder", ...}` (see `small_encoder`), of one of torch's dtypes
-    `{"stand_in": "dtype", "name"}`, of a set of pairs `{"stand_in": "pairs", "pairs"}`, and of the
-    modules in `small_modules` `{"stand_in": "attention", ...}`, `{"stand_in": "gated_loss", ...}`,
-    `{"stand_in": "norm", ...}` and `{"stand_in": "linear", ...}`.
+    `{"stand_in": "dtype", "name"}`, of a set of pairs `{"stand_in": "pairs", "pairs"}`, of those
+    in `small_modules` `{"stand_in": "gated_loss", ...}` and `{"stand_in": "linear", ...}`, and of
+    those in `autograder.shared.parts` `{"stand_in": "attention", ...}` and
+    `{"stand_in": "norm", ...}`.
     """
     made = dict(inputs)
     for name, value in inputs.items():
@@ -50,10 +46,14 @@ def with_stand_ins(inputs):
             case {"stand_in": "pairs", "pairs": pairs}:
                 made[name] = set(pairs)
             case {"stand_in": "attention", **parts}:
+                from autograder.shared.parts import small_attention  # few sandboxes have it
+
                 made[name] = small_attention(**parts)
             case {"stand_in": "gated_loss", **parts}:
                 made[name], _ = gated_loss(**parts)
             case {"stand_in": "norm", **parts}:
+                from autograder.shared.parts import small_norm
+
                 made[name] = small_norm(**parts)
             case {"stand_in": "linear", **parts}:
                 made[name] = linear_layer(**parts)

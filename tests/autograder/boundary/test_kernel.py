@@ -65,6 +65,24 @@ def test_after_a_crash_the_cells_before_it_are_run_again(kernel):
     assert kernel.run("print(kept)", 10).text == "kept again\n"
 
 
+LOOKED_FOR = "import autograder.shared.parts as parts\nprint(hasattr(parts, 'small_attention'))"
+
+
+@pytest.mark.parametrize("stem", ["ch05_multi_head", *mounts.ASKED_WITH_PARTS])
+def test_parts_of_a_transformer_are_there_only_where_they_are_no_answer(sandbox, stem):
+    with Sandbox(stem) as boundary, LearnerKernel(boundary, seconds=60) as kernel:
+        assert kernel.run(LOOKED_FOR, 30).text == f"{stem in mounts.ASKED_WITH_PARTS}\n"
+
+
+def test_the_chapters_that_ask_with_parts_of_a_transformer_have_them():
+    asking = {
+        path.parent.name
+        for path in (ROOT / "autograder" / "checks").glob("ch*/*.py")
+        if re.search(r'"stand_in": "(attention|norm)"', path.read_text(encoding="utf-8"))
+    }
+    assert asking == set(mounts.ASKED_WITH_PARTS)
+
+
 LATER = """
 import numpy as np
 

@@ -12,8 +12,9 @@ import torch
 
 from autograder.authoring.loading import load_exercises
 from autograder.course import ROOT
+from autograder.shared.parts import small_attention, small_norm
 from autograder.shared.probes import observe
-from autograder.shared.probes.small_modules import gated_loss, small_attention, small_norm
+from autograder.shared.probes.small_modules import gated_loss
 from autograder.shared.probes.stand_ins import with_stand_ins
 from autograder.shared.wire import Opaque, copied
 from autograder.shared.wording import call_of
