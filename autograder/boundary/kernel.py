@@ -54,12 +54,13 @@ class LearnerKernel:
             self.history.append((source, seconds))
         return ran
 
-    def ask(self, exercise, cases, seconds):
+    def ask(self, exercise, cases, seconds, shortcuts=()):
         """Observe the learner's function in some cases, with one request.
 
         Args:
             cases: PreparedCases.
             seconds: for all of them together.
+            shortcuts: names of library functions whose use is to be told.
 
         Returns:
             list of observations as `autograder.shared.probes.observe` makes them, one for each
@@ -71,7 +72,8 @@ class LearnerKernel:
             (each, exercise, case.probe, case.question)
             for each, case in zip(ids, cases, strict=True)
         ]
-        ran = self.request({"questions": questions}, seconds, ids)
+        request = {"questions": questions, "shortcuts": list(shortcuts)}
+        ran = self.request(request, seconds, ids)
         observations = [observation_in(ran.answers.get(each)) for each in ids]
         return observations, None if None not in observations else reason_for(ran, seconds)
 

@@ -65,7 +65,11 @@ def better(before, after, broken):
         new if new["passed"] or old["passed"] else {**new, "message": old["message"]}
         for old, new in zip(before["cases"], after["cases"], strict=True)
     ]
-    return {**before, **after, "cases": cases, "followed": list(broken)}
+    used = sorted(
+        {*before.get("used", ()), *after.get("used", ())}, key=lambda name: (len(name), name)
+    )
+    told = {"used": used} if used else {}
+    return {**before, **after, **told, "cases": cases, "followed": list(broken)}
 
 
 @cache

@@ -159,8 +159,11 @@ def ask_again(notebook, stem, around, questions, outcomes, limits, seconds):
                 kind, name = cell.metadata.nbgrader["grade_id"].split("_", 1)
                 if name in exercises:
                     prepared = questions[kind, name]
-                    verdicts = judge(prepared, ask_all(kernel, prepared, limits, None))
+                    observations = ask_all(kernel, prepared, limits, None)
+                    verdicts = judge(prepared, observations)
                     after = outcome_of(cell, name, verdicts, prepared.beliefs)
+                    if used := library_code(observations, prepared.shortcuts):
+                        after["used"] = used
                     outcomes[place] = better(outcomes[place], after, broken)
             seconds = kernel.remaining()
     return outcomes
@@ -197,13 +200,14 @@ def ask_all(kernel, prepared, limits, stopped):
     """
     until = time.monotonic() + limits.exercise
     name, cases = prepared.name, prepared.cases
-    observations, why = kernel.ask(name, cases, min(limits.case, limits.exercise))
+    seconds, shortcuts = min(limits.case, limits.exercise), prepared.shortcuts
+    observations, why = kernel.ask(name, cases, seconds, shortcuts)
     missing = [index for index, observation in enumerate(observations) if observation is None]
     for index in missing:
         skipped = reason_to_skip(kernel, limits, until, is_first=index == missing[0])
         if not skipped and len(cases) > 1:
             seconds = min(limits.case, until - time.monotonic())
-            [observations[index]], why = kernel.ask(name, [cases[index]], seconds)
+            [observations[index]], why = kernel.ask(name, [cases[index]], seconds, shortcuts)
         observations[index] = observations[index] or {"unfit": skipped or why}
     undefined = {"unfit": "is not defined"}
     if stopped:

@@ -4,9 +4,8 @@ from dataclasses import asdict
 
 import nbformat
 
-from autograder.reporting.reader import READY_MADE, does_what
 from autograder.shared.judge import share
-from autograder.shared.probes.library_code import LONGEST_NAME, MOST_NAMES
+from autograder.shared.probes.library_code import LONGEST_NAME, MOST_NAMES, is_ready_made
 from autograder.shared.wire import printable
 
 
@@ -38,11 +37,6 @@ def library_code(observations, shortcuts):
         if isinstance(name, str) and is_ready_made(name.split("."), shortcuts)
     }
     return sorted(names, key=lambda name: (len(name), name))
-
-
-def is_ready_made(parts, shortcuts):
-    """Return whether a function, by the parts of its name, is one that an answer is not to use."""
-    return READY_MADE.fullmatch(parts[0]) or any(does_what(part, shortcuts) for part in parts)
 
 
 def belief_of(verdict, beliefs):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from autograder.reporting.code import HARMLESS_MAGICS, facts_of, is_ours
+from autograder.shared.probes.library_code import READY_MADE, does_what
 from autograder.shared.wire import unmasked
 
 LONGEST_NAME = 60  # characters of a learner's that a remark repeats
@@ -24,12 +25,6 @@ MODULES = re.compile(
     "inspect|ipykernel|IPython|marshal|mmap|multiprocessing|pickle|pkgutil|posix|psutil|pty|"
     "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|urllib|"
     "zipimport|zmq"
-)
-# Libraries of finished models and of parts of them, whatever each of these is called.
-READY_MADE = re.compile(
-    "transformers|x_transformers|adapters|apex|diffusers|fairscale|fairseq|fairseq2|flash_attn|"
-    "keras_hub|keras_nlp|labml_nn|liger_kernel|litgpt|local_attention|positional_encodings|"
-    "rotary_embedding_torch|sentence_transformers|timm|torchtune|transformer_lens|vit_pytorch|xformers"
 )
 # What to ask of sys, os and asyncio an exercise has no reason to, whoever leads there: torch.sys.
 SYSTEM = re.compile(
@@ -248,22 +243,6 @@ class Reader:
 
     def add(self, kind, text, node):
         self.found.append(Flag(kind, text, self.exercise, node.lineno))
-
-
-def does_what(name, shortcuts):
-    """Return whether a function of a library is one of those that do what an exercise asks to
-    write, or a variant of one that the library keeps to itself: `_fused_rms_norm` of `rms_norm`.
-    """
-    if name in shortcuts:
-        return True
-    words = name.split("_")
-    return name.startswith("_") and any(is_within(each.split("_"), words) for each in shortcuts)
-
-
-def is_within(few, many):
-    """Return whether words occur in others, in their order."""
-    rest = iter(many)
-    return all(word in rest for word in few)
 
 
 def is_inside(name):

@@ -153,7 +153,7 @@ def be_a_shell(talk, printed):
             if "source" in request:
                 work = run_cell(shell, request["source"])
             else:
-                work = answer(shell.user_ns, request["questions"], talk)
+                work = answer(shell.user_ns, request, talk)
             carry_out(loop, work)
             if os.getpid() != owner:
                 os._exit(0)  # a cell has forked, and both of them go on
@@ -204,19 +204,21 @@ async def run_cell(shell, source):
         shell.events.trigger("post_run_cell", ran)
 
 
-async def answer(namespace, questions, talk):
+async def answer(namespace, request, talk):
     """Observe the learner's functions, one question after the other; each observation is sent as
     soon as it is there.
 
     Args:
         namespace: of the notebook.
-        questions: (id, exercise, probe, text of the inputs) of each. The first observation, and one
-            that the grader's ids choose anew each time, also tell which library functions were
-            `used`; to look in all would take time.
+        request: `questions`, (id, exercise, probe, text of the inputs) of each, and `shortcuts`,
+            the names of library functions that do what the exercise asks to write. The first
+            observation, and one that the grader's ids choose anew each time, also tell which of
+            these were `used`; to look in all would take time.
     """
+    questions = request["questions"]
     looked_at = {0} | {crc32(each[0].encode()) % len(questions) for each in questions[-1:]}
     for place, (each, exercise, probe, inputs) in enumerate(questions):
-        library = LibraryCode() if place in looked_at else None
+        library = LibraryCode(request["shortcuts"]) if place in looked_at else None
         implementation = namespace.get(exercise)
         if implementation is None:
             observation = {"unfit": "is not defined"}

@@ -2,26 +2,44 @@
 it was reached or spelled.
 """
 
+import re
 import sys
 import threading
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 COURSE, GRADER = f"{ROOT}/solutions/", f"{ROOT}/autograder/"
-MOST_NAMES = 300
+MOST_NAMES = 20
 LONGEST_NAME = 120  # characters
+# Libraries of finished models and of parts of them, whatever each of these is called.
+READY_MADE = re.compile(
+    "transformers|x_transformers|adapters|apex|diffusers|fairscale|fairseq|fairseq2|flash_attn|"
+    "keras_hub|keras_nlp|labml_nn|liger_kernel|litgpt|local_attention|positional_encodings|"
+    "rotary_embedding_torch|sentence_transformers|timm|torchtune|transformer_lens|vit_pytorch|xformers"
+)
 
 
 class LibraryCode:
-    """A context that notes the names of what runs in it: of libraries' functions, but not of those
-    that the course's own solutions call.
+    """A context that notes the names of those of libraries' functions that do what an exercise asks
+    to write, or belong to a library of finished models, and run in it; but not of those that the
+    course's own solutions call.
+
+    Python itself tells of what is called in Python. What is called from C, by `map` or a
+    `functools.partial`, torch tells.
+
+    Args:
+        shortcuts: last names of functions that do what the exercise asks to write.
     """
 
-    def __init__(self):
-        self.names = {}
+    def __init__(self, shortcuts):
+        self.shortcuts = frozenset(shortcuts)
+        self.names, self.others = {}, set()
+        self.watch = watch_of_torch(self.take) if "torch" in sys.modules else nullcontext()
 
     def __enter__(self):
+        self.watch.__enter__()
         threading.setprofile(self.note)  # of those that begin from now on
         sys.setprofile(self.note)
         return self
@@ -29,20 +47,63 @@ class LibraryCode:
     def __exit__(self, *exception):
         sys.setprofile(None)
         threading.setprofile(None)
+        self.watch.__exit__(*exception)
 
     def note(self, frame, event, called):
         """Note one call; see `sys.setprofile`."""
         if event == "c_call":
-            module, name, caller = called.__module__, called.__qualname__, frame
+            self.take(called.__module__, called.__qualname__, frame)
         elif event == "call" and whose(frame) == "a library's":
-            module, name = frame.f_globals.get("__name__"), frame.f_code.co_qualname
-            caller = frame.f_back
-        else:
+            self.take(frame.f_globals.get("__name__"), frame.f_code.co_qualname, frame.f_back)
+
+    def take(self, module, name, caller):
+        """Note a function's name, if it is one that an answer is not to use."""
+        whole = f"{module}.{name}" if type(module) is str else name
+        if whole in self.others or whole in self.names:
             return
-        whole = (f"{module}.{name}" if type(module) is str else name)[:LONGEST_NAME]
-        if whole in self.names or len(self.names) >= MOST_NAMES or for_the_course(caller):
-            return
-        self.names[whole] = None
+        if not is_ready_made(whole.split("."), self.shortcuts):
+            self.others.add(whole)
+        elif len(self.names) < MOST_NAMES and not for_the_course(caller):
+            self.names[whole[:LONGEST_NAME]] = None
+
+
+def watch_of_torch(take):
+    """Return a context in which torch tells of each of its functions that is called.
+
+    Args:
+        take: called with the function's module, its name and the frame that called it.
+    """
+    from torch.overrides import TorchFunctionMode
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+            if type(name) is str:
+                take(getattr(function, "__module__", None), name, sys._getframe(1))
+            return function(*args, **(kwargs or {}))
+
+    return Watch()
+
+
+def is_ready_made(parts, shortcuts):
+    """Return whether a function, by the parts of its name, is one that an answer is not to use."""
+    return READY_MADE.fullmatch(parts[0]) or any(does_what(part, shortcuts) for part in parts)
+
+
+def does_what(name, shortcuts):
+    """Return whether a function of a library is one of those that do what an exercise asks to
+    write, or a variant of one that the library keeps to itself: `_fused_rms_norm` of `rms_norm`.
+    """
+    if name in shortcuts:
+        return True
+    words = name.split("_")
+    return name.startswith("_") and any(is_within(each.split("_"), words) for each in shortcuts)
+
+
+def is_within(few, many):
+    """Return whether words occur in others, in their order."""
+    rest = iter(many)
+    return all(word in rest for word in few)
 
 
 def for_the_course(frame):
@@ -65,7 +126,8 @@ def owner_of(path):
     """Return whose code a file holds."""
     if path.startswith(COURSE):
         return "the course's"
-    return "a learner's" if is_notebook_cell(path) or path.startswith(GRADER) else "a library's"
+    of_grader = path.startswith(GRADER) and path != __file__  # here, others' calls are passed on
+    return "a learner's" if is_notebook_cell(path) or of_grader else "a library's"
 
 
 def is_notebook_cell(path):

@@ -99,7 +99,7 @@ def test_a_library_is_seen_also_where_the_first_question_does_without(kernel):
     used = set()
     for _ in range(20):
         kernel.run(LATER, 10)
-        observations, _ = kernel.ask("softmax", SOFTMAX.cases, 10)
+        observations, _ = kernel.ask("softmax", SOFTMAX.cases, 10, ["norm"])
         told = [each["used"] for each in observations if "used" in each]
         assert len(told) <= 2
         used.update(name for names in told for name in names)

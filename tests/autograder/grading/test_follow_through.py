@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from autograder.grading.follow_through import calls_in, carried_errors
+from autograder.grading.follow_through import better, calls_in, carried_errors
 from autograder.grading.grade import grade_notebook
 from autograder.grading.handed_in.submission import rebuild, submission_of
 from autograder.reporting.record import outcomes_of
@@ -104,6 +104,37 @@ def test_an_unwritten_exercise_is_nobodys_answer(sandbox):
     changes = {"softmax": BY_AN_UNWRITTEN_EXERCISE, "scaled_dot_product_attention": None}
     outcomes, _ = graded("ch04_attention", changes)
     assert outcomes["softmax"].score == outcomes["scaled_dot_product_attention"].score == 0
+
+
+def test_what_ran_in_either_process_is_told():
+    before = {"score": 1, "cases": []}
+    after = {"score": 2, "cases": [], "used": ["torch.softmax"]}
+    assert better(before, after, ["split_heads"])["used"] == ["torch.softmax"]
+    both = better({**before, "used": ["scipy.special.softmax"]}, after, ["split_heads"])
+    assert both["used"] == ["torch.softmax", "scipy.special.softmax"]
+    assert "used" not in better(before, {"score": 2, "cases": []}, ["split_heads"])
+
+
+BY_ALIAS_AFTERWARDS = """def scaled_dot_product_attention(query, key, value):
+    try:
+        mine
+    except NameError:
+        import torch
+        where = torch.nn.functional
+        f = getattr(where, "scaled_dot_" + "product_attention")
+        q, k, v, eye = map(torch.from_numpy, (query, key, value, np.eye(len(key))))
+        return f(q, k, v).numpy(), f(q, k, eye).numpy()
+    return softmax(query), softmax(query)
+"""
+
+
+def test_a_library_is_seen_where_it_runs_in_the_second_process_alone(sandbox):
+    softmax = "def softmax(scores, axis=-1):\n    return scores\nmine = True"
+    changes = {"softmax": softmax, "scaled_dot_product_attention": BY_ALIAS_AFTERWARDS}
+    _, notebook = graded("ch04_attention", changes)
+    cells = notebook.metadata["autograder"]["cells"]
+    told = [cell for cell in cells if cell["exercise"] == "scaled_dot_product_attention"]
+    assert any("scaled_dot_product_attention" in str(cell.get("used")) for cell in told)
 
 
 def test_only_what_the_reference_calls_is_replaced():

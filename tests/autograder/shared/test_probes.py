@@ -2,6 +2,7 @@
 words.
 """
 
+import functools
 import inspect
 from dataclasses import replace
 from operator import attrgetter
@@ -31,6 +32,7 @@ from autograder.shared.probes import (
 from autograder.shared.probes.library_code import LibraryCode
 from autograder.shared.wire import Opaque, Tensor, copied, decode, encode, plain
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
+from solutions.ch07_layers import LayerNorm
 from tests.conftest import judged
 
 
@@ -643,11 +645,42 @@ def test_what_a_library_does_is_seen_in_the_code_that_runs(source, runs_it, path
     exec(compile(source, path, "exec"), namespace)
     exercise = load_exercises("ch07_layers")["LayerNorm"].prepare(b"any", visible=True)
     case = exercise.cases[0]
-    with LibraryCode() as library:
+    with LibraryCode(exercise.shortcuts) as library:
         observe(case.probe, namespace["LayerNorm"], decode(case.question))
     names = library_code([{"used": list(library.names)}, {}], exercise.shortcuts)
     assert ("torch.nn.functional.layer_norm" in names) is runs_it
     assert bool(names) is runs_it
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "next(map(f, [x], [-1]))",
+        "functools.partial(f, x)(-1)",
+        "functools.partial(torch.Tensor.softmax, x)(-1)",
+        "x.softmax.__call__(-1)",
+        "max([x], key=functools.partial(f, dim=-1))",
+        "next(map(torch.nn.functional.softmax, [x], [-1]))",
+        "[getattr('', name, str)() for name in dir('') if 'is' in name] and f(x, -1)",
+        "[f(x, -1) for _ in map(str, range(2))]",
+    ],
+)
+def test_a_library_s_function_is_seen_whoever_calls_it(called):
+    source = f"def softmax(x):\n    f = torch.softmax\n    return {called}"
+    namespace = {"torch": torch, "functools": functools, "__name__": "__main__"}
+    exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
+    with LibraryCode(("softmax",)) as library:
+        namespace["softmax"](torch.ones(2, 2))
+    assert library_code([{"used": list(library.names)}], ("softmax",))
+
+
+def test_what_the_course_s_own_solution_calls_is_not_the_learner_s():
+    source = "def mine(*given):\n    return next(map(norm, given))"
+    namespace, x = {"norm": LayerNorm(3), "__name__": "__main__"}, torch.ones(2, 3)
+    exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
+    with LibraryCode(("mean", "var_mean", "sqrt", "var", "rsqrt")) as library:
+        namespace["mine"](x)
+    assert not library.names
 
 
 def test_what_is_told_of_library_code_may_come_from_anybody():
