@@ -28,6 +28,7 @@ MAY_TELL = (
     ast.Call,
     ast.FunctionDef,
     ast.Constant,
+    ast.MatchClass,
 )
 NEVER_TELLING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 
@@ -168,6 +169,7 @@ class Facts:
         places: (node, outermost function or class around it or None, whether it is what a call
             calls) of all that may be worth a remark.
         tree: the cell's tree.
+        aliases: names with dots that stand for what a name is given: {"f": "torch.nn.functional"}.
     """
 
     imports: dict
@@ -176,6 +178,7 @@ class Facts:
     starred: bool
     places: list
     tree: ast.Module
+    aliases: dict
 
 
 @lru_cache(maxsize=128)  # one learner's and the stubs; trees are large
@@ -184,7 +187,7 @@ def facts_of(source):
     tree = tree_of(source)
     if tree is None:
         return None
-    facts = Facts({}, set(), set(), False, [], tree)
+    facts = Facts({}, set(), set(), False, [], tree, {})
     todo = [(node, None, False) for node in reversed(tree.body)]
     while todo:  # not recursive: code may be nested as deeply as the parser allows
         node, within, called = todo.pop()
@@ -212,6 +215,9 @@ def children_of(node):
 
 def note(facts, node, within, called):
     """Add what one node tells to the facts."""
+    if isinstance(node, ast.Assign | ast.NamedExpr) and (whole := dotted(node.value)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        facts.aliases |= {each.id: whole for each in targets if isinstance(each, ast.Name)}
     match node:
         case ast.Name(ctx=ast.Store(), id=name) | ast.arg(arg=name):
             facts.given.add(name)
@@ -238,3 +244,14 @@ def is_ours(name):
     the library's names.
     """
     return name.split(".")[0] in ("solutions", "autograder", "")
+
+
+def dotted(node):
+    """Return `torch.nn.functional` for the tree of it, or None for anything but names with dots."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autograder.reporting.code import HARMLESS_MAGICS, facts_of, is_ours
+from autograder.reporting.code import HARMLESS_MAGICS, dotted, facts_of, is_ours
 from autograder.shared.probes.library_code import READY_MADE, does_what
 from autograder.shared.wire import unmasked
 
@@ -20,19 +20,19 @@ REACHES = {
     "get_ipython": "talks to IPython",
 }
 MODULES = re.compile(
-    "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|concurrent|ctypes|dis|faulthandler|gc|imp|"
+    "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|concurrent|ctypes|dis|doctest|faulthandler|gc|imp|"
     "importlib|"
-    "inspect|ipykernel|IPython|marshal|mmap|multiprocessing|pickle|pkgutil|posix|psutil|pty|"
-    "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|urllib|"
+    "inspect|ipykernel|IPython|marshal|mmap|multiprocessing|pickle|pkgutil|posix|psutil|pty|pydoc|"
+    "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|unittest|urllib|"
     "zipimport|zmq"
 )
 # What to ask of sys, os and asyncio an exercise has no reason to, whoever leads there: torch.sys.
 SYSTEM = re.compile(
     r"(.+\.)?("
-    r"sys\.(_getframe|_current_frames|modules|settrace|setprofile|meta_path|path_hooks|path|exit)|"
+    r"sys\.(_getframe|_current_frames|modules|settrace|setprofile|gettrace|getprofile|monitoring|meta_path|path_hooks|path|exit)|"
     r"os\.(system|popen|fork|kill|killpg|_exit|abort|environ|getenv|listdir|walk|scandir|open|"
     r"remove)|"
-    r"asyncio\.to_thread)"
+    r"string\.Formatter|logging\.config|asyncio\.to_thread)"
 )
 INSIDES = re.compile(
     "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
@@ -96,6 +96,10 @@ class Reader:
             self.meaning |= each.imports
             self.own |= each.given
             self.members |= each.members
+        for name, whole in (pair for each in facts for pair in each.aliases.items()):
+            root, *rest = whole.split(".")
+            if root in self.meaning and name not in self.meaning:
+                self.meaning[name] = ".".join([self.meaning[root], *rest])
         self.starred = any(each.starred for each in facts)
 
     def read(self, exercise, facts):
@@ -123,8 +127,15 @@ class Reader:
                     self.add("looks", f"answers for NumPy or torch: {name}", node)
             case ast.Import() | ast.ImportFrom():
                 self.visit_import(node, within)
+            case ast.MatchClass(kwd_attrs=names):
+                for name in names:
+                    self.visit_attribute(node, name, within, called)
 
     def visit_call(self, node, within, called):
+        for keyword in node.keywords:
+            unpickles = {"allow_pickle": False, "weights_only": True}.get(keyword.arg)
+            if unpickles is not None and getattr(keyword.value, "value", None) is not unpickles:
+                self.add("looks", f"unpickles what it reads: {keyword.arg}", node)
         match node:
             case (
                 ast.Call(func=ast.Name(id="getattr" | "attrgetter" | "methodcaller" as name))
@@ -157,7 +168,7 @@ class Reader:
                 self.add("looks", f"imports the solutions: {shown(whole)}", node)
             elif READY_MADE.fullmatch(root):
                 self.add("library", f"imports {shown(whole)}", node)
-            elif base and (SYSTEM.fullmatch(whole) or is_inside(alias.name)):
+            elif SYSTEM.fullmatch(whole) or (base and is_inside(alias.name)):
                 self.add("looks", f"imports {shown(whole)}", node)
             elif base and not is_ours(base) and self.is_shortcut(alias.name, within):
                 self.add("library", shown(whole), node)
@@ -176,7 +187,8 @@ class Reader:
         )
 
     def visit_attribute(self, node, name, within, called):
-        base = dotted(node.value if isinstance(node, ast.Attribute) else node.args[0])
+        of = {ast.Attribute: "value", ast.MatchClass: "cls"}.get(type(node))
+        base = dotted(getattr(node, of) if of else node.args[0])
         root = (base or "").split(".")[0]
         known = root in self.meaning
         whole = self.meaning.get(root, root) + (base or "")[len(root) :] + f".{name}"
@@ -229,6 +241,8 @@ class Reader:
         wanted = wanted[0] if wanted else None
         if isinstance(wanted, ast.Constant) and isinstance(wanted.value, str):
             self.visit_attribute(call, wanted.value.rsplit(".", 1)[-1], within, called)
+        elif call.args and name != "getattr":
+            self.add("looks", f"a computed name in {name}", call)
         elif call.args and (dotted(call.args[0]) or "").split(".")[0] in self.meaning:
             self.add("looks", f"a computed name in {shown(dotted(call.args[0]))}", call)
 
@@ -248,17 +262,6 @@ class Reader:
 def is_inside(name):
     """Return whether a name is that of the insides of something, a module's table among them."""
     return name == "__dict__" or INSIDES.fullmatch(name) is not None
-
-
-def dotted(node):
-    """Return `torch.nn.functional` for the tree of it, or None for anything but names with dots."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])
 
 
 def shown(name):

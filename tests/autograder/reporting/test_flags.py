@@ -140,6 +140,7 @@ def test_right_answers_raise_no_flag_unless_they_are_the_library_s_own_function(
             "import operator\nsoft = operator.attrgetter('softmax')(torch)\ndef softmax(scores,"
             " axis=-1):\n    return next(map(soft, [scores], [axis]))"
         ),
+        "match torch:\n    case object(softmax=f):\n        pass",
         (
             "class Mine:\n    def softmax(self):\n        return 1\ndef softmax(scores, axis=-1):\n"
             "    return torch.softmax(scores, axis)"
@@ -240,6 +241,14 @@ def test_a_flag_says_exercise_name_and_line():
             )
         ],
         [(None, "%matplotlib inline\n%timeit softmax(x)"), (None, "%%time\nsoftmax(x)")],
+        [(None, "import functools\nlist(map(functools.partial(softmax, axis=0), [x]))")],
+        [
+            (
+                None,
+                "dtype = torch.float64\nnp.load(f, allow_pickle=False)\nx = getattr(own, f'w_{n}')",
+            )
+        ],
+        [(None, "match x:\n    case Point(x=a, y=b):\n        pass")],
         [(None, "\n\n%%time\nsoftmax(x)"), (None, "%%timeit -n 10 y = 3\nsoftmax(y)")],
         [(None, "%%capture kept\n%%time\nsoftmax(x)"), (None, "r = %timeit -n 10 -o softmax(x)")],
         [(None, "%prun -s cumulative softmax(x)"), (None, "%time"), (None, "time is money")],
@@ -340,6 +349,18 @@ def test_honest_code_raises_no_flag(cells):
         ("!ls", "talks to IPython"),
         ("%%bash\nls", "talks to IPython"),
         ("%%time\nimport gc", "imports gc"),
+        ("w = torch.nn\ngetattr(w, 'soft' + 'max')", "a computed name in w"),
+        ("(w := torch)\ngetattr(w, 'soft' + 'max')", "a computed name in w"),
+        ("import operator\noperator.attrgetter('a' + 'b')", "a computed name in attrgetter"),
+        (
+            "match f:\n    case object(__globals__=g): pass",
+            "the insides of something: .__globals__",
+        ),
+        ("import pydoc", "imports pydoc"),
+        ("import logging.config", "imports logging.config"),
+        ("import string\nstring.Formatter().get_field('0.a', (f,), {})", "string.Formatter"),
+        ("np.load(f, allow_pickle=True)", "unpickles what it reads: allow_pickle"),
+        ("import sys\nsys.getprofile()", "sys.getprofile"),
         ("\n%%capture\nimport gc", "imports gc"),
         (" \n%%capture\n%%time\nimport gc", "imports gc"),
         ("In [1]: %%capture\n   ...: import gc", "imports gc"),
