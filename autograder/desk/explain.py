@@ -14,6 +14,7 @@ from autograder.reporting.record import (
 from autograder.reporting.results import untouched_in
 from autograder.shared.wire import printable
 from autograder.term.groups import Groups, read_groups
+from autograder.term.names import why_no_name
 from autograder.term.roster import read_roster
 from autograder.term.tables import closest
 
@@ -26,11 +27,12 @@ def explain(options):
     """
     places, name = places_from(options), options.learner
     stems = [require_chapter(options.chapter)] if options.chapter else chapters()
-    is_learner = any(places.graded(name, stem).exists() for stem in stems)
+    own = [] if why_no_name(name) else [name]  # a group may be called as nobody can be
+    is_learner = any(places.graded(each, stem).exists() for each in own for stem in stems)
     groups = Groups() if is_learner else read_groups(places.folder)
     listed, found = name in read_roster(places.folder), False
     for stem in stems:
-        members = groups.of(stem).get(name, [name])
+        members = groups.of(stem).get(name, own)
         told = explanations(stem, members, places)
         for lines, who in told.items():
             if members != [name]:

@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import shutil
-from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import text
@@ -20,6 +19,7 @@ from autograder.grading.run import hand_back
 from autograder.shared.wire import printable
 from autograder.term import deadlines, disputes, groups, roster
 from autograder.term.groups import read, read_groups
+from autograder.term.names import why_no_name
 from autograder.term.tables import SEPARATORS
 from autograder.whole_files import write_whole
 
@@ -34,11 +34,8 @@ def forget(options):
         CourseError: if there is nothing.
     """
     places, learner = places_from(options), options.learner
-    folders = [
-        path
-        for name in FOLDERS
-        if is_name(learner) and (path := places.folder / name / learner).is_dir()
-    ]
+    own = [] if why_no_name(learner) else FOLDERS
+    folders = [path for name in own if (path := places.folder / name / learner).is_dir()]
     rows = {
         name: count
         for name in TABLES
@@ -80,15 +77,13 @@ def forget(options):
     )
 
 
-def is_name(learner):
-    """Return whether a text can be the name of one folder: nothing that leads out of the class's,
-    or means the whole of it.
-    """
-    return learner not in ("", ".", "..") and Path(learner).name == learner
-
-
 def take_away(places, learner, folders, rows):
-    """Take away what was found; then make anew what was made of it."""
+    """Take away what was found; then make anew what was made of it.
+
+    Raises:
+        CourseError: if a table is not clear, before anything is gone.
+    """
+    roster.read_roster(places.folder)
     changed = leave_groups(places, learner)
     for folder in folders:
         shutil.rmtree(folder)

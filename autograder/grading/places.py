@@ -16,6 +16,8 @@ from autograder.course import (
     SEED_KEY,
     CourseError,
 )
+from autograder.shared.wire import printable
+from autograder.term.names import why_no_name
 from autograder.whole_files import write_whole
 
 
@@ -33,8 +35,12 @@ class Places:
     gradebook: str = f"sqlite:///{GRADEBOOK}"
 
     def graded(self, learner, stem):
-        """Return the path of a graded notebook."""
-        return self.folder / "autograded" / learner / stem / f"{stem}.ipynb"
+        """Return the path of a graded notebook.
+
+        Raises:
+            CourseError: if no learner can be called so, because the path would lead elsewhere.
+        """
+        return self.of_learner("autograded", learner) / stem / f"{stem}.ipynb"
 
     @property
     def key(self):
@@ -63,8 +69,22 @@ class Places:
         return seed_of(stem, f"sitting {self.sitting(stem)}", self.key)
 
     def feedback(self, learner, stem):
-        """Return the path of the page that the learner gets back."""
-        return self.folder / "feedback" / learner / stem / f"{stem}.html"
+        """Return the path of the page that the learner gets back.
+
+        Raises:
+            CourseError: as `graded` does.
+        """
+        return self.of_learner("feedback", learner) / stem / f"{stem}.html"
+
+    def of_learner(self, kind, learner):
+        """Return a learner's own folder for one kind of results.
+
+        Raises:
+            CourseError: if no learner can be called so.
+        """
+        if wrong := why_no_name(learner):
+            raise CourseError(printable(f"there is no such learner in {self.folder}: {wrong}"))
+        return self.folder / kind / learner
 
 
 @contextlib.contextmanager

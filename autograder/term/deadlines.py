@@ -22,10 +22,12 @@ from autograder.term.tables import Table, closest
 
 FILE = "deadlines.csv"
 DAY = timedelta(days=1)
+MOST_GRACE = 525_600  # minutes, which are a year
 TIME = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d)(?:[ T]+(?P<time>\d\d?:\d\d(?::\d\d)?))?\s*(?P<zone>\S.*)?"
 )
-OFFSET = re.compile(r"[+-]\d\d:?\d\d")
+OFFSET = re.compile(r"[+-](?:[01]\d|2[0-3]):?[0-5]\d", re.ASCII)
+YEARS = range(1970, 2201)  # what lies outside is a slip, or leaves the calendar in another zone
 EXAMPLE = "write it as in 2026-11-30 23:59 Europe/Rome"
 
 
@@ -98,8 +100,8 @@ def read_deadlines(folder, learners):
             if stem not in chapters():
                 table.fault(line, f"there is no chapter “{stem}”{closest(stem, chapters())}")
                 continue
-            if learner and learner not in learners:
-                table.fault(line, unknown(learner, learners))
+            if wrong := learner and unknown(learner, learners):
+                table.fault(line, wrong)
                 continue
             if first := lines.get((stem, learner)):
                 whom = learner or "all"
@@ -133,9 +135,18 @@ def time_in(text):
         local = datetime.fromisoformat(f"{match['date']} {match['time'].rjust(5, '0')}")
     except ValueError:
         raise ValueError(f"there is no {match['date']} {match['time']}") from None
+    if not is_sensible(local):
+        raise ValueError(
+            f"“{text}”: write a year from {YEARS[0]} to {YEARS[-1]}; what is never due has no row"
+        )
     if not match["zone"]:
         raise ValueError(f"“{text}” does not say in which time zone; {EXAMPLE}")
     return in_zone(local, match["zone"])
+
+
+def is_sensible(when):
+    """Return whether a datetime can be one at which something is due or was handed in."""
+    return when.year in YEARS
 
 
 def in_zone(local, zone):
@@ -194,7 +205,7 @@ def rule_of(settings):
     """
     settings = dict(settings)
     zone = settings.pop("file_times", "")
-    bounds = {"grace": (0, math.inf), "a_day": (0, 1), "floor": (0, 1)}
+    bounds = {"grace": (0, MOST_GRACE), "a_day": (0, 1), "floor": (0, 1)}
     for name, value in settings.items():
         setting = f"c.LatePenalty.{name}"
         if name not in bounds:
@@ -205,8 +216,7 @@ def rule_of(settings):
         low, high = bounds[name]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not low <= value <= high:
-            most = "upwards" if high == math.inf else f"to {high}"
-            raise CourseError(f"{setting} is {value!r}; it is a number from {low} {most}")
+            raise CourseError(f"{setting} is {value!r}; it is a number from {low} to {high:,}")
     try:
         if zone:
             ZoneInfo(zone)

@@ -13,13 +13,12 @@ As long as the table is there, it is the truth: to take a decision back, take it
 """
 
 import json
-import math
 from collections import defaultdict
 from dataclasses import dataclass
 
 from autograder.course import CourseError
 from autograder.term.roster import unknown
-from autograder.term.tables import Table, closest
+from autograder.term.tables import Table, closest, number_in
 from autograder.whole_files import write_whole
 
 FILE = "disputes.csv"
@@ -172,8 +171,8 @@ def read_disputes(folder, learners, exercises):
         for line, row in table.rows():
             learner, exercise = row["learner"], row["exercise"]
             points, reason = row.get("points", ""), row.get("reason", "")
-            if learner not in learners:
-                table.fault(line, unknown(learner, learners))
+            if wrong := unknown(learner, learners):
+                table.fault(line, wrong)
             elif exercise not in exercises:
                 table.fault(
                     line, f"there is no exercise “{exercise}”{closest(exercise, exercises)}"
@@ -207,11 +206,8 @@ def points_in(text, most, reason):
     """
     if not text:
         return None
-    try:
-        points = float(text.replace(",", "."))
-    except ValueError:
-        raise ValueError(f"“{text}” is no number of points") from None
-    if not math.isfinite(points) or not 0 <= points <= most:
+    points = number_in(text)
+    if not 0 <= points <= most:
         raise ValueError(f"{text} points: this exercise has from 0 to {most:g}")
     if not reason:
         raise ValueError(f"{text} points without a reason; whoever asks later will want it")

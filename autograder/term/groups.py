@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 import nbformat
 
 from autograder.course import CourseError, chapters
+from autograder.term.names import why_no_name
 from autograder.term.roster import unknown
 from autograder.term.tables import Table, closest
 from autograder.whole_files import write_whole
@@ -48,8 +49,8 @@ class Groups:
         """
         with Table(folder / FILE, ()) as table:
             for (_, learner), line in self.lines.items():
-                if learner not in known():
-                    table.fault(line, unknown(learner, known()))
+                if wrong := unknown(learner, known()):
+                    table.fault(line, wrong)
 
     def of(self, stem):
         """Return the members of each group in a chapter, in the order of the table."""
@@ -243,6 +244,8 @@ def read_groups(folder):
                 table.fault(line, f"there is no chapter “{stem}”{closest(stem, chapters())}")
             elif not group or not learner:
                 table.fault(line, "a row has a group and a learner")
+            elif wrong := why_no_name(learner):
+                table.fault(line, wrong)
             elif first := lines.get((stem, learner)):
                 other = found.of_learner[stem, learner]
                 where = "there twice" if other == group else f"in the group “{other}” too"

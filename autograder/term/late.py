@@ -12,6 +12,7 @@ from autograder.term.deadlines import (
     FILE,
     Deadlines,
     LateRule,
+    is_sensible,
     lateness,
     read_deadlines,
     rule_of,
@@ -89,7 +90,7 @@ class Late:
         """
         clock, _, told = record.get("file_time", "").partition(" ")
         when = self.believed(clock, datetime.fromisoformat(told)) if told else when
-        return when.replace(tzinfo=UTC) if when else None
+        return when.replace(tzinfo=UTC) if when and is_sensible(when) else None
 
     def charge(self, stem, places, scores, remark=lambda text: None):
         """Bring records and gradebook to what the deadlines say today.

@@ -13,17 +13,17 @@ graded.
 """
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import nbformat
 
 from autograder.course import CourseError
-from autograder.term.tables import Table, closest
+from autograder.term.tables import Table, closest, number_in
 from autograder.whole_files import write_whole
 
 FILE = "course.csv"
+LEAST, MOST = 0.01, 10_000  # scores have two places, and hundreds of them have a sum
 APPLIED = "points.json"  # beside a chapter's report, as long as it has points of the class's own
 
 
@@ -205,10 +205,7 @@ def points_in(text):
     Raises:
         ValueError: with a sentence, if it names none.
     """
-    try:
-        points = float(text.replace(",", "."))
-    except ValueError:
-        raise ValueError(f"“{text}” is no number of points") from None
-    if not math.isfinite(points) or points < 0:
-        raise ValueError(f"“{text}” points: 0 is the least")
+    points = number_in(text)
+    if points and not LEAST <= points <= MOST:
+        raise ValueError(f"“{text}” points: 0, or from {LEAST} to {MOST:,}")
     return points

@@ -9,6 +9,7 @@ A learner is called there what their folder or file is called. The other two col
 out; they only come back in the table of scores.
 """
 
+from autograder.term.names import why_no_name
 from autograder.term.tables import Table, closest
 
 FILE = "roster.csv"
@@ -28,8 +29,8 @@ def read_roster(folder):
     with Table(path, ("learner",), optional=MORE) as table:
         for line, row in table.rows():
             learner = row.pop("learner")
-            if not learner:
-                table.fault(line, "“learner” is empty: what is their folder or file called?")
+            if wrong := why_no_name(learner):
+                table.fault(line, wrong)
             elif first := lines.get(learner):
                 table.fault(line, f"“{learner}” is in line {first} already")
             else:
@@ -40,11 +41,13 @@ def read_roster(folder):
 
 
 def unknown(learner, known):
-    """Return what to say of a learner whom nobody knows.
+    """Return what to say of a learner whom nobody knows, or whose name cannot be one; else "".
 
     Args:
         known: the names of all who have handed in, or are in the gradebook or on the roster.
     """
+    if learner in known or why_no_name(learner):
+        return why_no_name(learner)
     return (
         f"nobody called “{learner}” has handed in, or is in the gradebook or {FILE}"
         f"{closest(learner, known)} (add learners who have not handed in yet to {FILE})"

@@ -37,7 +37,8 @@ class Rules:
             CourseError: if a table is not clear.
         """
         read_questions(chapters())
-        known = cache(lambda: learners() | read_roster(folder).keys())
+        roster = read_roster(folder)
+        known = cache(lambda: learners() | roster.keys())
         groups.require(folder, known)
         late = Late.of(folder, known)
         return cls(points, groups, read_disputes(folder, known, points.exercises), late)

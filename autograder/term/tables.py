@@ -5,6 +5,7 @@ its line, everything at once, and nothing is done on a guess.
 import csv
 import difflib
 import io
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from autograder.course import CourseError
 from autograder.shared.wire import printable
 
 MOST_TOLD = 20  # faults of one table
+LONGEST_NUMBER = 40  # characters
+NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)", re.ASCII)
 SEPARATORS = ",;\t"  # a spreadsheet writes what its country separates with
 
 
@@ -119,6 +122,17 @@ class Table:
                 )
             )
         return names
+
+
+def number_in(text):
+    """Return the number of points that a cell names, a plain decimal such as 2.5 or 2,5.
+
+    Raises:
+        ValueError: with a sentence, if it names none; `float` takes `1_000`, `1e308` and `nan`.
+    """
+    if len(text) > LONGEST_NUMBER or not NUMBER.fullmatch(text):
+        raise ValueError(f"“{text[:LONGEST_NUMBER]}” is no number of points; write it as in 2.5")
+    return float(text.replace(",", ".")) + 0.0  # of -0 and 0, a sum is 0
 
 
 def closest(name, names):

@@ -11,6 +11,7 @@ from autograder.grading.handed_in.files import files_in, find_notebook
 from autograder.grading.handed_in.passed_over import remark_on_no_notebooks, remark_on_rest
 from autograder.grading.handed_in.submission import Submission, read_submission
 from autograder.grading.handed_in.whose import MOODLE, named
+from autograder.term.deadlines import is_sensible
 
 LONGEST_TEXT = 200  # bytes, of a timestamp or of nbgrader's secret
 LINKED = "the folder that was handed in is a link to another one; hand in a folder of your own"
@@ -109,9 +110,10 @@ def when_changed(path):
     known.
     """
     try:
-        return datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(tzinfo=None)
+        when = datetime.fromtimestamp(path.lstat().st_mtime, UTC).replace(tzinfo=None)
     except (OSError, ValueError, OverflowError):
         return None
+    return when if is_sensible(when) else None
 
 
 def timestamp_in(folder, remark=lambda text: None):
@@ -126,7 +128,10 @@ def timestamp_in(folder, remark=lambda text: None):
         written = short_text(path)
         from nbgrader.utils import parse_utc  # takes a second, and most folders have no timestamp
 
-        return parse_utc(written.strip())
+        when = parse_utc(written.strip())
+        if not is_sensible(when):
+            raise ValueError(f"nobody handed in anything in the year {when.year}")
+        return when
     except FileNotFoundError:
         return None
     except (OSError, ValueError, OverflowError) as error:

@@ -18,6 +18,8 @@ from autograder.term.deadlines import (
 STEM = "ch01_embeddings"
 LEARNERS = {"ada", "bob", "zoë"}
 HEAD = "chapter,due,learner\n"
+ENDS = ("0001-01-01 00:00", "9999-12-31 23:59")  # of time, as Python has it
+ZONES = (" UTC", " America/New_York", " Europe/Rome", " -05:00", "+01:00")
 
 
 def written(folder, text):
@@ -110,6 +112,12 @@ def test_the_first_of_several_deadlines_is_told_in_utc():
         ("2026-03-29 02:30 Europe/Rome", "has no 02:30: clocks are put forward"),
         ("2026-10-25 02:30 Europe/Rome", "has 02:30 twice"),
         ("", "is no time"),
+        *((f"{end}{zone}", "a year from 1970 to 2200") for end in ENDS for zone in ZONES),
+        ("1969-12-31 23:59 UTC", "a year from 1970 to 2200"),
+        ("2201-01-01 00:00 UTC", "a year from 1970 to 2200"),
+        ("2026-11-30 23:59 +99:99", "no time zone is called “.99:99”"),
+        ("2026-11-30 23:59 +24:00", "no time zone is called “.24:00”"),
+        ("2026-11-30 23:59 +01:60", "no time zone is called “.01:60”"),
     ],
 )
 def test_what_is_no_moment_is_named(text, told):
@@ -183,7 +191,9 @@ def test_lateness_says_what_is_known():
     ("settings", "told"),
     [
         ({"a_day": 10}, "a_day is 10; it is a number from 0 to 1"),
-        ({"grace": -1}, "from 0 upwards"),
+        ({"grace": -1}, "from 0 to 525,600"),
+        ({"grace": float("inf")}, "grace is inf; it is a number from 0 to 525,600"),
+        ({"grace": 1e300}, "grace is 1e"),
         ({"floor": "0.5"}, "floor is '0.5'"),
         ({"floor": True}, "floor is True"),
         ({"per_day": 0.1}, "per_day is no setting"),

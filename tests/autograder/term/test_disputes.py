@@ -41,7 +41,9 @@ def read(folder, text):
         ("ada,one_hot,,,", "“why” is empty"),
         ("ada,one_hot,why,two,because", "“two” is no number of points"),
         ("ada,one_hot,why,3,because", "3 points: this exercise has from 0 to 2"),
-        ("ada,one_hot,why,nan,because", "nan points: this exercise"),
+        ("ada,one_hot,why,nan,because", "“nan” is no number of points"),
+        ("ada,one_hot,why,0_2,because", "“0_2” is no number of points"),
+        ("ada,one_hot,why,-1,because", "-1 points: this exercise has from 0 to 2"),
         ("ada,one_hot,why,1,", "1 points without a reason"),
     ],
 )

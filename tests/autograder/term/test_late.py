@@ -92,6 +92,30 @@ def told(graded):
     return kept, totals, penalties
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize("written", ["0001-01-01 00:00:00 UTC", "9999-12-31 23:59:59 UTC"])
+def test_a_timestamp_at_an_end_of_time_is_its_learners_matter(graded, again, zone, written):
+    """In another zone there is no such moment, and everybody waits for the class's tables."""
+    folder, places = graded
+    path = folder / "submitted" / "bob" / STEM / "timestamp.txt"
+    usual, said = path.read_text(), []
+    deadlines = f"chapter,due,learner\n{STEM},2026-11-30 23:59 {zone},\n"
+    try:
+        path.write_text(written)
+        again(deadlines, {"a_day": 0.1}, remark=said.append)
+        kept = told(graded)[0]
+        assert set(kept) == set(CLASS) and kept["bob"] == 1.0
+        assert any("timestamp" in each and "bob" in each and "year" in each for each in said)
+        # what an earlier grader, or nbgrader, has taken into the gradebook
+        with Scores(STEM, places.gradebook) as scores:
+            scores.set_time("bob", datetime.fromisoformat(written[:19]))
+        settle_class([STEM], places)
+        assert told(graded)[0] == kept
+    finally:
+        path.write_text(usual)
+        again(None, {})
+
+
 def page(graded, learner):
     return graded[1].feedback(learner, STEM).read_text()
 

@@ -38,14 +38,39 @@ def test_a_chapter_that_is_named_keeps_its_points_but_for_those_that_are_given(t
         (f"{STEM},onehot,1", "did you mean one_hot"),
         (f"{STEM},embed,", "points belong to an exercise"),
         (f"{STEM},,4", "points belong to an exercise"),
-        (f"{STEM},embed,-1", "0 is the least"),
+        (f"{STEM},embed,-1", "“-1” points: 0, or from 0.01 to 10,000"),
         (f"{STEM},embed,many", "“many” is no number of points"),
+        (f"{STEM},embed,1_000", "“1_000” is no number of points"),
+        (f"{STEM},embed,1e308", "“1e308” is no number of points"),
+        (f"{STEM},embed,1e-320", "“1e-320” is no number of points"),
+        (f"{STEM},embed,inf", "“inf” is no number of points"),
+        (f"{STEM},embed,nan", "“nan” is no number of points"),
+        (f"{STEM},embed,٣", "“٣” is no number of points"),
+        (f"{STEM},embed,{'9' * 400}", "“999.*” is no number of points"),
+        (f"{STEM},embed,10001", "“10001” points: 0, or from 0.01 to 10,000"),
+        (f"{STEM},embed,0.001", "“0.001” points: 0, or from 0.01 to 10,000"),
         (f"{STEM},one_hot,2", "line 2 says so of one_hot already"),
     ],
 )
 def test_a_line_that_is_not_clear_is_named(tmp_path, line, told):
     with pytest.raises(CourseError, match=f"line 3: .*{told}"):
         read(tmp_path, f"{HEAD}{STEM},one_hot,5\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("3", 3),
+        ("2.5", 2.5),
+        ('"2,5"', 2.5),
+        ("0", 0),
+        ("0.01", 0.01),
+        ("10000", 10000),
+        (".5", 0.5),
+    ],
+)
+def test_points_are_written_as_a_plain_decimal(tmp_path, text, points):
+    assert read(tmp_path, f"{HEAD}{STEM},one_hot,{text}\n").given == {"one_hot": (STEM, points)}
 
 
 def test_an_empty_table_is_no_course(tmp_path):

@@ -96,6 +96,40 @@ def test_whom_nobody_knows_is_named_and_nothing_is_graded(graded):
         (folder / "groups.csv").write_text(text)
 
 
+@pytest.mark.parametrize("name", ["../../PWNED", "../autograded/carol"])
+def test_a_path_for_a_name_writes_nothing_anywhere(graded, name):
+    """Neither for somebody on the roster: nothing outside of the class's folder, nor in it."""
+    folder, places = graded
+    text = (folder / "groups.csv").read_text()
+    before = {path: path.stat().st_mtime_ns for path in everything_in(folder.parent)}
+    try:
+        (folder / "groups.csv").write_text(f"{text}A,{name}\n")
+        told = f"groups.csv is not clear.*\n  line 7: “{name}” leads to another folder"
+        with pytest.raises(CourseError, match=told):
+            again(graded)
+        (folder / "groups.csv").write_text(text)
+        (folder / "roster.csv").write_text(f"learner\nada\n{name}\n")
+        with pytest.raises(CourseError, match=r"roster.csv is not clear.*\n  line 3: “"):
+            again(graded)
+        with pytest.raises(CourseError, match=r"roster.csv is not clear.*\n  line 3: “"):
+            regrade_class(STEM, places, workers=1, keep=True)
+    finally:
+        (folder / "groups.csv").write_text(text)
+        (folder / "roster.csv").unlink(missing_ok=True)
+    after = {path: path.stat().st_mtime_ns for path in everything_in(folder.parent)}
+    assert after.keys() == before.keys()
+    assert {path.name for path in after if after[path] != before[path]} <= {
+        "groups.csv",
+        ".grading",
+        "gradebook.db",
+    }
+
+
+def everything_in(folder):
+    """Return the paths of the files in a folder, and in those within it."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def test_all_members_have_the_mark_of_the_one_notebook(graded):
     places = graded[1]
     table = rows(graded)

@@ -582,6 +582,18 @@ def test_without_a_timestamp_there_is_the_time_of_the_file(tmp_path):
     assert ["does not count" in each and "cy" in each for each in said] == [True]
 
 
+@pytest.mark.parametrize("year", ["0001", "1969", "2201", "9999"])
+def test_a_time_that_nobody_has_lived_in_is_none(tmp_path, year):
+    path = hand_in(tmp_path, "ada", STEM, RIGHT)
+    (path.parent / "timestamp.txt").write_text(f"{year}-06-30 12:00:00 UTC")
+    os.utime(path, (-(10**8), -(10**8)))  # 1966
+    said = []
+    [found] = find_submissions(tmp_path / "submitted", None, said.append)
+    assert (found.clock, found.timestamp, found.read().file_time) == ("file", None, "")
+    [sentence] = said
+    assert "ada" in sentence and f"the year {int(year)}" in sentence
+
+
 def test_in_a_chapters_folder_a_few_cells_of_it_are_enough(tmp_path):
     notebook, other = (json.loads(each) for each in (RIGHT, ELSE))
     notebook["cells"] = notebook["cells"][:6] + other["cells"]
