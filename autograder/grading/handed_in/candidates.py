@@ -13,6 +13,7 @@ from autograder.grading.handed_in.passed_over import (
     remark_on_guesses,
     remark_on_others,
     remark_on_rest,
+    without_doubtful,
     without_nobodys,
 )
 from autograder.grading.handed_in.submission import (
@@ -23,6 +24,7 @@ from autograder.grading.handed_in.submission import (
 from autograder.grading.handed_in.whose import (
     by_platform,
     in_folders_of_learners,
+    in_folders_of_their_own,
     learner_and_chapter,
     named,
     require_one_folder,
@@ -110,7 +112,9 @@ def from_candidates(candidates, stem, remark):
     """
     owners, beside = in_folders_of_learners([each.path for each in candidates], chapters())
     remark_on_rest(*rest_of(candidates, beside, stem), remark)
-    told = told_of([each for each in candidates if each.path not in beside], owners, stem)
+    candidates = without_doubtful([each for each in candidates if each.path not in beside], remark)
+    own = in_folders_of_their_own([each.path for each in candidates], chapters())
+    told = told_of(candidates, owners, own, stem)
     told = without_nobodys(told, remark)
     guess = stem or usual_chapter([each.stem for each in told.values()])
     if stem:
@@ -121,7 +125,7 @@ def from_candidates(candidates, stem, remark):
     for candidate in sorted(told, key=lambda each: (bool(told[each].stem), *age(each))):
         learner, owner = told[candidate].learner, told[candidate].owner(guess)
         if before := newest.get(owner):
-            if candidate.path not in owners:
+            if candidate.path not in owners and candidate.path not in own:
                 require_one_folder(learner, before.path, candidate.path)
             what = EARLIER if told[before].stem or not told[candidate].stem else TELLS_NOTHING
             notes.setdefault(owner, []).append(printable(f"{what}: {before.path.name}"))
@@ -140,11 +144,12 @@ def from_candidates(candidates, stem, remark):
     ]
 
 
-def told_of(candidates, owners, stem):
+def told_of(candidates, owners, own, stem):
     """Return what is Told of each candidate.
 
     Args:
         owners: what `in_folders_of_learners` tells.
+        own: what `in_folders_of_their_own` tells.
         stem: the chapter that was asked for, or None.
     """
     stems, told = chapters(), {}
@@ -152,6 +157,7 @@ def told_of(candidates, owners, stem):
         path, by_cells = candidate.path, None
         learner, by_path = owners.get(path) or learner_and_chapter(path, stems)
         if path not in owners:
+            learner = own.get(path, learner)
             by_cells = chapter_by_cells(candidate, by_path or stem)
         told[candidate] = Told(learner, by_cells or by_path, by_path)
     return told

@@ -4,7 +4,7 @@ import difflib
 
 from autograder.course import chapters
 from autograder.grading.handed_in.files import is_a_programs
-from autograder.grading.handed_in.whose import by_platform, learner_and_chapter
+from autograder.grading.handed_in.whose import by_platform, is_doubtful, learner_and_chapter
 from autograder.shared.wire import printable
 
 MOST_NAMED = 10  # files in one remark
@@ -54,6 +54,18 @@ def remark_on_rest(newer, elsewhere, remark):
             "not graded, although they are no older than the <chapter>.ipynb beside them, which"
             f" counts: {named}; give the one that should count this name"
         )
+
+
+def without_doubtful(candidates, remark):
+    """Leave out the files whose names two learners can have given, and say which they are."""
+    doubtful = [each for each in candidates if is_doubtful(each.path)]
+    if doubtful:
+        remark(
+            "not graded, because what Moodle adds is in their names twice, so that two learners can"
+            f" be meant: {first_of([str(each.path) for each in doubtful])}; ask them, and call each"
+            " file <learner>.ipynb"
+        )
+    return [each for each in candidates if each not in doubtful]
 
 
 def without_nobodys(told, remark):

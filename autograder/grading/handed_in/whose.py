@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import defaultdict
 
 from autograder.course import CourseError
 from autograder.shared.wire import printable
@@ -10,6 +11,7 @@ from autograder.shared.wire import printable
 MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")
 # A folder's: Moodle's own part is its last, whatever somebody has called themselves before it.
 MOODLE_FOLDER = re.compile(r"(?P<learner>.+)_(?P<id>\d+)_assignsubmission_file")
+MOODLES_PART = re.compile(r"_(\d+)_assignsubmission_file")
 # What programs, `make lab` among them, add to the name of a copy.
 COPY = re.compile(r"copy of|copy ?\d*|\(\d+\)|\(before [\d, -]+\)|", re.IGNORECASE)
 # What a browser adds to the name of a file of which it has one already.
@@ -56,6 +58,45 @@ def in_folders_of_learners(paths, stems):
             if any(len(path.relative_to(place).parts) > 2 for place in around):
                 beside |= {} if by_platform(path)[0] else {path: None}
     return owners, beside
+
+
+def in_folders_of_their_own(paths, stems):
+    """Tell whose the files are where each learner has a folder and none for a chapter in it: where
+    most of the folders in one place, and two at least, hold only what is their learner's by its
+    name, too.
+
+    There a folder's name says who it is, and no file's name can say otherwise.
+
+    Returns:
+        learner by path, of the files in such folders.
+    """
+    by_names = defaultdict(lambda: defaultdict(set))
+    for path in paths:
+        folder = path.parent.name
+        if folder and folder not in stems and not by_platform(path)[0]:
+            by_names[path.parents[1]][folder].add(learner_and_chapter(path, stems)[0])
+    places = set()
+    for place, folders in by_names.items():
+        agree = sum(names == {folder} for folder, names in folders.items())
+        if agree > max(1, len(folders) / 2):
+            places.add(place)
+    learners = {}
+    for path in paths:
+        # the outermost: below a learner's own folder, they name folders as they like
+        place = next((each for each in reversed(path.parents) if each in places), path.parent)
+        folder, *below = path.relative_to(place).parts
+        if below and folder not in stems and not MOODLE_FOLDER.match(folder):
+            learners[path] = folder
+    return learners
+
+
+def is_doubtful(path):
+    """Return whether a file's name may be one that Moodle has made for either of two learners:
+    somebody has called themselves, or a file, as Moodle calls one.
+    """
+    match = by_platform(path)[1]
+    by_its_name = match is not None and match.re is MOODLE
+    return by_its_name and len(set(MOODLES_PART.findall(path.name))) > 1
 
 
 def require_one_folder(learner, path, other):

@@ -259,6 +259,61 @@ def test_a_moodle_zip_without_folders(tmp_path):
     assert (found.learner, found.read().known_as) == ("Ada Lovelace_101", "moodle 101")
 
 
+def test_a_name_that_two_learners_can_have_given_is_nobodys(tmp_path):
+    """Moodle's part twice: Eve has called herself so, or Ada her file."""
+    doubtful = "Ada Rossi_101_assignsubmission_file_ Eve_102_assignsubmission_file_x.ipynb"
+    again = "Bob_103_assignsubmission_file_Bob_103_assignsubmission_file_x.ipynb"
+    members = {
+        "Ada Rossi_101_assignsubmission_file_work.ipynb": RIGHT,
+        doubtful: "{",
+        again: RIGHT,  # a file from an earlier download, and Bob's by either reading
+        f"Cy_104_assignsubmission_file_/{doubtful}": RIGHT,
+    }
+    said = []
+    found = find_submissions(zipped(tmp_path / "all.zip", members), STEM, said.append)
+    assert [(each.learner, each.read().problem) for each in found] == [
+        ("Ada Rossi_101", None),
+        ("Bob_103", None),
+        ("Cy_104", None),
+    ]
+    assert not found[0].read().notes
+    [sentence] = said
+    assert "two learners" in sentence and doubtful in sentence and again not in sentence
+
+
+@pytest.mark.parametrize("top", ["", "class/"])
+def test_where_each_learner_has_a_folder_no_file_is_anothers(tmp_path, top):
+    members = {
+        f"{top}ada/{STEM}.ipynb": RIGHT,
+        f"{top}bob/{STEM}-Copy1.ipynb": RIGHT,
+        f"{top}bob/{OTHER}.ipynb": ELSE,
+        f"{top}cy/cy_{STEM}.ipynb": RIGHT,
+        f"{top}eve/ada_{STEM}.ipynb": "{",
+        f"{top}eve/ada/{STEM}.ipynb": "{",
+        f"{top}eve/bob/{STEM}.ipynb": "{",
+        f"{top}eve/Ada_101_assignsubmission_file_/x.ipynb": "{",
+    }
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert [(each.learner, each.stem, each.read().problem is None) for each in found] == [
+        ("bob", OTHER, True),
+        ("ada", STEM, True),
+        ("bob", STEM, True),
+        ("cy", STEM, True),
+        ("eve", STEM, False),
+    ]
+
+
+def test_a_folder_of_many_learners_is_nobodys_own(tmp_path):
+    """Whatever one of them calls a file."""
+    members = {
+        f"{day}/{learner}.ipynb": RIGHT
+        for day, learner in (("mon", "ada"), ("mon", "bob"), ("tue", "cy"), ("tue", "dot"))
+    }
+    members |= {f"mon/{STEM}.ipynb": RIGHT, "tue/tue.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", members))
+    assert [each.learner for each in found] == ["ada", "bob", "cy", "dot", "mon", "tue"]
+
+
 def test_of_files_of_one_time_the_higher_number_is_the_newer(tmp_path):
     members = {
         f"ada_101_{number}_{STEM}.ipynb": text for number, text in [(10_000, RIGHT), (9_999, "{")]
