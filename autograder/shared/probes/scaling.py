@@ -154,7 +154,7 @@ def accumulated_in_turn(implementation, inputs):
     import torch
 
     watch = OneAtATime(max(len(src) for src, _ in inputs["parts"]))
-    model = {**inputs["model"], "asked": watch.asked}
+    model = {**inputs["model"], "asked": watch.asked, "answered": watch.answered}
     with torch.autograd.graph.saved_tensors_hooks(watch.pack, watch.unpack):
         return accumulated(implementation, {**inputs, "model": model})
 
@@ -166,9 +166,22 @@ class Saved:
         self.tensor, self.used = tensor, False
 
 
+class Passed:
+    """Notes whether a backward pass has come to a tensor; it lives as long as the tensor's graph.
+
+    Saved tensors tell nothing within hooks of a learner's own, which are asked instead.
+    """
+
+    def __init__(self):
+        self.used = False
+
+    def __call__(self, gradient):
+        self.used = True
+
+
 class OneAtATime:
     """Sees which parts wait for their backward pass: something is alive that their forward pass
-    has saved, and that no backward pass has asked for.
+    has saved or answered, and that no backward pass has asked for.
 
     Args:
         most_rows: sentences of the largest part.
@@ -185,6 +198,13 @@ class OneAtATime:
     def unpack(self, saved):
         saved.used = True
         return saved.tensor
+
+    def answered(self, tensor):
+        """Wait for the backward pass of an answer."""
+        if tensor.requires_grad:
+            passed = Passed()
+            self.saved.add(passed)
+            tensor.register_hook(passed)
 
     def asked(self, method, token_ids):
         """Refuse to answer where it is too early or too much."""

@@ -88,7 +88,9 @@ def optimizer_of(model, kind, lr):
     return getattr(torch.optim, kind)(model.parameters(), lr=lr)
 
 
-def small_translator(weights, dropout=0.0, train=True, old_gradients=False, asked=None):
+def small_translator(
+    weights, dropout=0.0, train=True, old_gradients=False, asked=None, answered=None
+):
     """Return a model that is called as a Transformer is: each position of the target sees all
     positions up to itself, and the average word of the source.
 
@@ -98,8 +100,14 @@ def small_translator(weights, dropout=0.0, train=True, old_gradients=False, aske
         train: the mode in which it comes.
         old_gradients: whether its parameters have gradients already, as after an earlier step.
         asked: called before each answer with the name of the method and its token ids, if given.
+        answered: called with what a method returns, if given.
     """
     import torch
+
+    def given(answer):
+        if answered:
+            answered(answer)
+        return answer
 
     class Translator(torch.nn.Module):
         def __init__(self):
@@ -116,7 +124,7 @@ def small_translator(weights, dropout=0.0, train=True, old_gradients=False, aske
             require_batch("encode", src=src)
             if asked:
                 asked("encode", src)
-            return self.src_embedding(src)
+            return given(self.src_embedding(src))
 
         def decode(self, tgt, memory, src):
             require_batch("decode", tgt=tgt, src=src)
@@ -126,7 +134,7 @@ def small_translator(weights, dropout=0.0, train=True, old_gradients=False, aske
             average = (memory * words).sum(1, keepdim=True) / words.sum(1, keepdim=True)
             count = torch.arange(1, tgt.shape[1] + 1)[:, None]
             read = self.tgt_embedding(tgt).cumsum(1) / count.sqrt()  # (batch, tgt_len, d_model)
-            return self.dropout(torch.tanh(read + average))
+            return given(self.dropout(torch.tanh(read + average)))
 
         def forward(self, src, tgt):
             return self.generator(self.decode(tgt, self.encode(src), src))
