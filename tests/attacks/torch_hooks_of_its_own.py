@@ -5,6 +5,7 @@ parts of a batch wait together for their one backward pass.
 STEM = "ch10_gpu"
 EARNS = {"accumulated_step": 4.97}  # as without the hooks
 
+
 # %% accumulated_step
 def accumulated_step(model, optimizer, parts, smoothing=0.1, max_norm=1.0):
     words = lambda tgt: int((tgt[:, 1:] != 0).sum())

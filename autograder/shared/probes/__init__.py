@@ -34,6 +34,7 @@ from autograder.shared.probes.attention import (
     returned_with_cache,
 )
 from autograder.shared.probes.calls import Unfit, complaint_about_signature, live
+from autograder.shared.probes.frozen import freeze
 from autograder.shared.probes.functions import (
     arguments_after,
     at_the_start,
@@ -298,3 +299,6 @@ def raised_on_purpose(error):
         last is not None
         and dis.opname[last.tb_frame.f_code.co_code[last.tb_lasti]] == "RAISE_VARARGS"
     )
+
+
+freeze(__name__)

@@ -8,6 +8,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from autograder.shared.probes.frozen import FrozenType, freeze
 from autograder.shared.wire import is_tensor
 
 # Their result lies where the first operand does.
@@ -15,7 +16,7 @@ OF_THE_FIRST = ("__getitem__", "__setitem__", "copy_")
 MOVING = ("to", "type_as")  # a tensor to where a device or another tensor is
 
 
-class DeviceLabels(TorchFunctionMode):
+class DeviceLabels(TorchFunctionMode, metaclass=FrozenType):
     """A context in which every tensor has a label that says on which device it would be, without
     being there.
 
@@ -89,7 +90,7 @@ class DeviceLabels(TorchFunctionMode):
         return labels[0] if labels else "cpu"
 
 
-class LostByDefault(TorchFunctionMode):
+class LostByDefault(TorchFunctionMode, metaclass=FrozenType):
     """A context in which torch's default device is another: what is made there without a device has
     a shape and no numbers, until it is moved. Tensors without an axis go with any device, and so
     keep theirs.
@@ -165,3 +166,6 @@ def tensors_in(value):
     elif isinstance(value, tuple | list):
         for item in value:
             yield from tensors_in(item)
+
+
+freeze(__name__)

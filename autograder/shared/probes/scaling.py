@@ -6,6 +6,7 @@ import contextlib
 import weakref
 
 from autograder.shared.probes.calls import Unfit
+from autograder.shared.probes.frozen import FrozenType
 from autograder.shared.probes.stand_ins import with_stand_ins
 from autograder.shared.probes.training import mode_of, python_number
 
@@ -159,14 +160,14 @@ def accumulated_in_turn(implementation, inputs):
         return accumulated(implementation, {**inputs, "model": model})
 
 
-class Saved:
+class Saved(metaclass=FrozenType):
     """What a forward pass keeps for its backward pass."""
 
     def __init__(self, tensor):
         self.tensor, self.used = tensor, False
 
 
-class Passed:
+class Passed(metaclass=FrozenType):
     """Notes whether a backward pass has come to a tensor; it lives as long as the tensor's graph.
 
     Saved tensors tell nothing within hooks of a learner's own, which are asked instead.
@@ -179,7 +180,7 @@ class Passed:
         self.used = True
 
 
-class OneAtATime:
+class OneAtATime(metaclass=FrozenType):
     """Sees which parts wait for their backward pass: something is alive that their forward pass
     has saved or answered, and that no backward pass has asked for.
 

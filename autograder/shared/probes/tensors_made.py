@@ -7,12 +7,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from autograder.shared.probes.calls import Unfit
+from autograder.shared.probes.frozen import FrozenType, freeze
 
 # products of matrices, and which of their arguments are the two matrices
 PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "mv": (0, 1)}
 
 
-class NoLargeTensor(TorchDispatchMode):
+class NoLargeTensor(TorchDispatchMode, metaclass=FrozenType):
     """Refuses a new floating tensor that holds too many numbers, and more multiplications than
     were asked for.
 
@@ -70,3 +71,6 @@ def tensors_in(values):
 
 def memory_of(tensor):
     return tensor.untyped_storage()._cdata
+
+
+freeze(__name__)

@@ -2,6 +2,7 @@
 and what becomes of a cache.
 """
 
+import contextlib
 import resource
 import subprocess
 import sys
@@ -10,12 +11,13 @@ import pytest
 import torch
 
 from autograder.authoring.loading import load_exercises
-from autograder.shared.probes import observe
+from autograder.shared.probes import observe, scaling, tensors_made
 from autograder.shared.probes.attention import LEFT, little_memory
 from solutions.ch11_efficiency import cached_attention, merge, tiled_attention
 
 IN_TILES = "blocks of the same size"
 ONCE = "each score is computed once"
+PLACE = "autograder.shared.probes."
 NO_ROOM = "there is no room for the table of all scores"
 
 
@@ -37,6 +39,22 @@ def with_the_table(query, key, value, block_size, causal=False):
 
 def test_a_table_of_all_scores_is_refused_before_it_is_made():
     assert "makes a floating tensor of shape (3000, 3000)" in told(with_the_table, NO_ROOM)["unfit"]
+
+
+def test_what_the_probes_look_up_cannot_be_replaced():
+    """By no assignment, that is, and with no new name that hides one of Python's."""
+    modules = [each for name, each in sys.modules.items() if name.startswith(PLACE)]
+    assert len(modules) > 10 and tensors_made in modules
+    for module in modules:
+        for name in [*vars(module), "max", "__class__", "new"]:
+            with pytest.raises(AttributeError, match="part of the checks"):
+                setattr(module, name, contextlib.nullcontext)
+        with pytest.raises(AttributeError, match="part of the checks"):
+            delattr(module, "__name__")
+    for each in (tensors_made.NoLargeTensor, scaling.OneAtATime, scaling.Saved, scaling.Passed):
+        with pytest.raises(AttributeError, match="part of the checks"):
+            each.__init__ = lambda *arguments, **named: None
+    assert "makes a floating tensor" in told(with_the_table, IN_TILES)["unfit"]
 
 
 def test_a_refusal_can_be_caught_and_still_counts():

@@ -387,7 +387,9 @@ def test_the_table_of_probes_is_nobodys_to_write_into():
     with pytest.raises(TypeError):
         probes.PROBES["arguments_after"] = probes.returned
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(probes, "PROBES", {"returned": lambda *_: {"result": 7}})
+        with pytest.raises(AttributeError, match="part of the checks"):
+            patch.setattr(probes, "PROBES", {"returned": lambda *_: {"result": 7}})
+        patch.setitem(vars(probes), "PROBES", {"returned": lambda *_: {"result": 7}})
         assert observe("returned", lambda x: x, {"x": 1}) == {"result": 1}
 
 
