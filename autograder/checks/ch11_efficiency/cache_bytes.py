@@ -52,7 +52,7 @@ shown("float32 takes 4 bytes for each number", sizes(bytes_per_number=4), weight
 shown("one layer, one word, one head", sizes(1, 1, num_layers=1, length=1))
 hidden("another batch in 16 bits", sizes(), weight=3)
 hidden("8 bits for each number", sizes(bytes_per_number=1), weight=2)
-hidden("a batch whose numbers are in float32", sizes(bytes_per_number=4), weight=2)
+hidden("a batch whose numbers are in float32", sizes(bytes_per_number=4), weight=3)
 hidden("a single head, which all queries share", sizes(kv_heads=1))
 hidden("one layer", sizes(num_layers=1))
 hidden("a long document", sizes(8, 8, 128, 80, length=(90_000, 110_000)))
