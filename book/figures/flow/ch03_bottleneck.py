@@ -217,25 +217,20 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
             sheet.words((x + wide / 2, high), name, role, size=SMALL)
         ends = []
         for row, word in enumerate(words):
-            y = 40 * row
+            y, side = 40 * row, (columns[3] + widths[3] / 2, 40 * row + 12)
             sheet.words((-8, y + 12), word, anchor="end", size=SMALL)
+            key, both = ([[_text(each) for each in one[row]]] for one in (keys, sums))
             shown = [
-                sheet.cells((columns[0], y), [_whole(keys[row])], "key", cell=cell),
-                sheet.cells((columns[1], y), [_whole(sums[row])], "query", cell=cell),
+                sheet.cells((columns[0], y), key, "key", cell=cell),
+                sheet.cells((columns[1], y), both, "query", cell=cell),
                 sheet.cells(
                     (columns[2], y),
-                    [[_signed(number) for number in bent[row]]],
+                    [[_text(number, 2) for number in bent[row]]],
                     "query",
                     cell=(widths[2] / 2, 24),
                     shares=[abs(np.asarray(bent[row]))],
                 ),
-                sheet.box(
-                    (columns[3] + widths[3] / 2, y + 12),
-                    f"{scores[row]:.3f}",
-                    width=widths[3],
-                    height=24,
-                    size=SMALL,
-                ),
+                sheet.box(side, f"{scores[row]:.3f}", width=widths[3], height=24, size=SMALL),
                 sheet.cells(
                     (columns[4], y),
                     [[f"{weights[row]:.3f}"]],
@@ -268,7 +263,7 @@ def look_back_by_hand(words, keys, sums, bent, scores, weights, context):
         sheet.words((x + 40, -23.5), "weight × key\n(the key again)", "key", size=SMALL)
         out = sheet.cells((x + 114, last / 2 - 12), shown, "key", **look)
         for row, end in enumerate(ends):
-            found = [[_signed(number) for number in weights[row] * np.asarray(keys[row])]]
+            found = [[_text(number, 2) for number in weights[row] * np.asarray(keys[row])]]
             shares = [abs(weights[row] * np.asarray(keys[row]))]
             part = sheet.cells((x, 40 * row), found, "key", cell=(40, 24), shares=shares)
             sheet.arrow(end.east, part.west, role="query")
@@ -345,13 +340,10 @@ def lstm_cell():
     )
 
 
-def _whole(numbers):
-    return [f"{number:.0f}".replace("-", "\N{MINUS SIGN}") for number in numbers]
-
-
 def _pair(numbers, decimals=0):
-    return "(" + ", ".join(f"{each:.{decimals}f}" for each in numbers).replace("-", "−") + ")"
+    return "(" + ", ".join(_text(each, decimals) for each in numbers) + ")"
 
 
-def _signed(number):
-    return f"{round(float(number), 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+def _text(number, decimals=0):
+    rounded = round(float(number), decimals) + 0.0
+    return f"{rounded:.{decimals}f}".replace("-", "\N{MINUS SIGN}")
