@@ -10,7 +10,7 @@ from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 COLUMNS = 250  # of a drawing of moments: more cannot be told apart, and weigh a megabyte
 
 
-def roofline(lines, bandwidth, peak, marks=None, name="roof"):
+def roofline(lines, bandwidth, peak, cache=None):
     """Draw the most FLOPs a second that memory and arithmetic allow, what they allow if they never
     work at the same time, and what was measured.
 
@@ -19,7 +19,7 @@ def roofline(lines, bandwidth, peak, marks=None, name="roof"):
             second).
         bandwidth: bytes a second.
         peak: FLOPs a second.
-        marks: how many of the lines have the names of their dots beside them; all if None.
+        cache: FLOPs a second of what stays in a cache and uses it all the time; not drawn if None.
 
     Returns:
         the matplotlib figure.
@@ -28,18 +28,17 @@ def roofline(lines, bandwidth, peak, marks=None, name="roof"):
     all_x = [x for points in lines.values() for _, x, _ in points]
     reach = np.geomspace(0.6 * min(all_x), 1.6 * max(all_x), 200)
     sloping = reach * bandwidth
-    ax.plot(reach, np.minimum(sloping, peak) / 1e9, color=GREY, linewidth=2.5, label=name)
+    ax.plot(reach, np.minimum(sloping, peak) / 1e9, color=GREY, linewidth=2.5, label="roof")
     apart = 1 / (1 / sloping + 1 / peak)
     ax.plot(reach, apart / 1e9, color=GREY, linestyle="--", label="one after the other")
-    for place, ((label, points), colour) in enumerate(
-        zip(lines.items(), (BLUE, GREEN), strict=False)
-    ):
+    if cache is not None:
+        ax.axhline(cache / 1e9, color=ORANGE, linestyle=":", label="the cache's level")
+    for (label, points), colour in zip(lines.items(), (BLUE, GREEN), strict=False):
         names, x, y = zip(*points, strict=True)
         y = np.array(y) / 1e9
         ax.plot(x, y, "o-", color=colour, markersize=5, linewidth=1, zorder=3, label=label)
-        if marks is None or place < marks:
-            for each, *spot in zip(names, x, y, strict=True):
-                ax.annotate(each, spot, (3, -14), textcoords="offset points", fontsize=10)
+        for each, *spot in zip(names, x, y, strict=True):
+            ax.annotate(each, spot, (3, -14), textcoords="offset points", fontsize=10)
     ax.set(
         xscale="log",
         yscale="log",
