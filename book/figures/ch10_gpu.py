@@ -48,6 +48,7 @@ def roofline(lines, bandwidth, peak, cache=None):
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:e}"[0] in "25" else "")
+    ax.set_ylim(bottom=ax.get_ylim()[0] / 4)  # room for the legend below the dots
     ax.legend(loc="lower right")
     return figure
 
