@@ -255,6 +255,11 @@ USUAL = {
         " 1, and what does it make of True?",
         of_result(lambda mask: mask.int()),
     ),
+    "as a float": Usual(
+        "a whole number may come as a float",
+        "The number is right, but its type is not. Which type does the docstring ask for?",
+        of_result(float),
+    ),
     "added to the scores": Usual(
         "a mask is what is added to the scores",
         "You return what would be added to the scores, but that comes later. Which dtype does a"

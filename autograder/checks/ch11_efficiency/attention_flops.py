@@ -141,11 +141,7 @@ def one_addition_less(batch, heads, query_len, key_len, head_dim):
     return batch * heads * (first + second)
 
 
-wrong(
-    "a count is a float",
-    "The number is right, but its type is not. Which type does the docstring ask for?",
-    then=float,
-)
+checks.usual("as a float")
 
 
 @right

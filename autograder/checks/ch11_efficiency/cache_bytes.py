@@ -143,11 +143,7 @@ wrong(
 )
 
 
-wrong(
-    "a count is a float",
-    "The number is right, but its type is not. Which type does the docstring ask for?",
-    then=float,
-)
+checks.usual("as a float")
 
 
 wrong(
