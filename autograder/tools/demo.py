@@ -36,9 +36,9 @@ def demo(minutes=None):
     step(1, "Notebooks from solutions/")
     for stem in chapters():
         print(f"      {release(stem).relative_to(ROOT)}", flush=True)
-    step(2, "A translator, trained from nothing: two minutes, or more on a slow or busy machine")
+    step(2, "A translator, trained from nothing: two to six minutes")
     train_translator(minutes)
-    step(3, "The book, with the translator in it: two to five minutes, mostly for its code")
+    step(3, "The book, with the translator in it: five to ten minutes on two cores")
     # the cache would not notice changes in what the pages import
     shutil.rmtree(BUILD / ".jupyter_cache", ignore_errors=True)
     run(
