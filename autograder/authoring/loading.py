@@ -29,8 +29,6 @@ def questions_of(stem, seed):
             cases, ("hidden", "softmax") the rest.
     """
     exercises = load_exercises(stem)
-    if torch := sys.modules.get("torch"):
-        torch.set_num_threads(1)  # sums depend on it; learners' processes have one, too
     return {
         (kind, name): exercise.prepare(seed, visible=kind == "check")
         for name, exercise in exercises.items()
@@ -46,8 +44,8 @@ def solution_sources(stem):
 
 
 def load_exercises(stem):
-    """Return the exercises of a chapter by name, in order. This imports the reference: only a
-    grader's process may.
+    """Return the exercises of a chapter by name, in order, and have them calculate on one thread.
+    This imports the reference: only a grader's process may.
 
     A class's own hidden cases, in `autograder/private/<stem>.py`, are laid over those that
     everybody can read.
@@ -56,6 +54,8 @@ def load_exercises(stem):
         CourseError: if the chapter has no checks, or the private ones do not fit it.
     """
     exercises = declared_exercises(stem)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)  # sums depend on it; learners' processes have one, too
     try:
         for name, cases in private_cases(stem).items():
             if name not in exercises:
