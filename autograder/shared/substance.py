@@ -32,9 +32,11 @@ def in_the_form_of(expected, seen):
 
 
 def like(wanted, got):
-    """Return a value with the dtype, and a mask with the axes, of the wanted one, and 3.0 as 3; as
-    it is where that would change what it says.
+    """Return a value with the dtype, and a mask with the axes, of the wanted one, 3.0 as 3, and a
+    tensor without axes as its number; as it is where that would change what it says.
     """
+    if type(wanted) in (int, float) and isinstance(got, np.ndarray | Tensor):
+        got = number_in(got)
     if {type(wanted), type(got)} == {int, float} and abs(got) < MOST_WHOLE and got == int(got):
         return type(wanted)(got)
     if isinstance(wanted, tuple | list):
@@ -52,6 +54,12 @@ def like(wanted, got):
     if kind.kind == "b" and cast.shape != numbers(wanted).shape:
         cast = stretched(cast, numbers(wanted).shape)
     return Tensor(cast, dtype_name(wanted)) if isinstance(wanted, Tensor) else cast
+
+
+def number_in(got):
+    """Return the number that an array without axes holds; any other array as it is."""
+    values = numbers(got)
+    return values.item() if values.shape == () and values.dtype.kind in "iuf" else got
 
 
 def stretched(mask, shape):

@@ -45,6 +45,26 @@ def test_a_whole_number_may_be_a_float(wanted, got, form):
     assert str(brought) == str(form)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "got", "form"),
+    [
+        (0.5, Tensor(np.array(0.5, dtype=np.float32), "float32"), 0.5),
+        (0.5, np.array(0.5), 0.5),
+        (3, Tensor(np.array(3), "int64"), 3),
+        (3, Tensor(np.array(3.0, dtype=np.float32), "float32"), 3),
+    ],
+)
+def test_a_tensor_without_axes_is_a_number(wanted, got, form):
+    brought = like(wanted, got)
+    assert type(brought) is type(form)
+    assert brought == form
+
+
+@pytest.mark.parametrize("got", [np.array([0.5]), Tensor(np.array(True), "bool")], ids=str)
+def test_any_other_tensor_is_no_number(got):
+    assert like(0.5, got) is got
+
+
 def test_a_mask_that_broadcasts_is_the_mask():
     brought = like(MASK, Tensor(np.array([[1, 0], [1, 1]]), "int64"))
     assert brought.dtype == "bool"
