@@ -44,6 +44,10 @@ class Variant:
 COLD = "warmup=60", "warmup=1"
 PLAIN = "smoothing=0.1", "smoothing=0.0"
 POST_NORM = "norm_first=True", "norm_first=False"
+MOMENTUM = (
+    "AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.0)",
+    "torch.optim.SGD(model.parameters(), momentum=0.9)",
+)
 CONSTANT = "rate * (1 + math.cos(math.pi * step / steps)) / 2", "rate"
 HIGH = 3e-2
 VARIANTS = {
@@ -145,6 +149,7 @@ def interval(differences):
 # --- two schedules, each at several rates ---
 
 COSINE, LAST, AVERAGED = "cosine", "constant", "constant, averaged"
+MOMENTUM_NAME = "cosine, momentum without Adam"
 KEEP = "            history.append((", "            keep(model)\n            history.append(("
 
 
@@ -172,6 +177,22 @@ def measure_schedules(steps, rates, seeds):
                 runs.append({"schedule": schedule, "rate": rate, "seed": seed, **scores})
                 print(runs[-1], file=sys.stderr, flush=True)
     return sorted(runs, key=lambda run: (run["schedule"], run["rate"], run["seed"]))
+
+
+def measure_momentum(steps, rates, seeds):
+    """Train at each rate with stochastic gradient descent and momentum instead of Adam.
+
+    Returns:
+        list of dict: `schedule`, which is `MOMENTUM_NAME`, `rate`, `seed`, and what `seen` returns.
+    """
+    runs = []
+    for rate in rates:
+        for seed in seeds:
+            page, model, _ = trained(Variant((MOMENTUM,), rate=rate), steps, seed)
+            scores = seen(page, model)
+            runs.append({"schedule": MOMENTUM_NAME, "rate": rate, "seed": seed, **scores})
+            print(runs[-1], file=sys.stderr, flush=True)
+    return runs
 
 
 def keep(kept, model):
@@ -215,5 +236,12 @@ MORE_EXPERIMENTS = {
         long={"steps": 400, "rates": (0.0025, 0.005, 0.01, 0.02), "seeds": 5},
         initialisation=training_loop.EXPERIMENT.initialisation,
         measure=measure_schedules,
+    ),
+    "without_adam": Experiment(
+        page="ch09_training",
+        asks="how good is gradient descent with momentum, at the rate that suits it?",
+        long={"steps": 400, "rates": (0.1, 0.3, 1.0, 3.0), "seeds": 3},
+        initialisation=training_loop.EXPERIMENT.initialisation,
+        measure=measure_momentum,
     ),
 }

@@ -40,12 +40,12 @@ class Suspect:
     """A model and a loop, with a bug or without, that can be asked.
 
     Args:
-        bug: of `BUGS`.
+        bug: of `BUGS`, or a Bug.
         seed: of the model.
     """
 
     def __init__(self, bug, seed=0):
-        self.bug, self.seed = BUGS[bug], seed
+        self.bug, self.seed = BUGS[bug] if isinstance(bug, str) else bug, seed
         self.page = training_loop.loop_with(self.bug.edits, **self.bug.names)
         edits = (*self.bug.edits, ("smoothing=0.1", "smoothing=0.0"))
         self.without_smoothing = training_loop.loop_with(edits, **self.bug.names)
@@ -250,16 +250,24 @@ def measure(steps, seeds):
             before = asked(suspect)
             for budget in steps:
                 model, loss = suspect.trained(budget)
-                src, ids = suspect.written(model)
-                after = {
-                    "exchanged": suspect.exchanged(model),
-                    "forced": suspect.forced(model, src, ids),
-                    "forced_on_the_reference": reference_match(suspect, model),
-                }
+                exact, after = asked_of_a_trained(suspect, model)
+                after["forced_on_the_reference"] = reference_match(suspect, model)
                 told = {name: round(value, 5) for name, value in (before | after).items()}
-                seen = {"loss": round(loss, 4), "exact": round(suspect.exact(ids), 4)}
+                seen = {"loss": round(loss, 4), "exact": exact}
                 runs.append({"bug": bug, "steps": budget, "seed": seed, **seen, "answers": told})
     return runs
+
+
+def asked_of_a_trained(suspect, model):
+    """Return the part of 200 held-out sentences that came out right, and dict: question -> answer,
+    of the questions that need a trained model.
+    """
+    src, ids = suspect.written(model)
+    answers = {
+        "exchanged": suspect.exchanged(model),
+        "forced": suspect.forced(model, src, ids),
+    }
+    return round(suspect.exact(ids), 4), answers
 
 
 def reference_match(suspect, model):

@@ -24,7 +24,7 @@ WHY = {  # a bug -> what it does
     "no zero_grad": "all gradients so far are summed; clipping lets the old ones fade",
     "no zero_grad, no clipping": "they are summed, and nothing fades",
     "the optimizer holds a copy": "it moves other weights than the model’s",
-    "the rate is ten times as high": "it jumps over what it looks for",
+    "the rate is ten times as high": "it overshoots",
     "dropout stays on in translating": "each word comes from another model",
     "the decoder gets the last word alone": "training is right, but decoding forgets",
 }
@@ -156,15 +156,16 @@ def wrong_answers(runs, honest):
 
 def bug_table(measured):
     """Return the table of planted bugs: what each does, the ranges of the validation loss as the
-    loop reports it and of the exact translations, and which questions it fails.
+    loop reports it and of the exact translations, and which questions it fails; folded.
     """
     groups, rows = by_bug(measured), []
     for bug, runs in groups.items():
         name = f"*{bug}*" if bug == NONE else f"**{bug}**: {WHY[bug]}"
         loss = between([run["loss"] for run in runs], 1, 2)
         exact = between([run["exact"] for run in runs], 100, 0)
-        rows.append((name, loss, exact, wrong_answers(runs, groups[NONE])))
-    return measurements.table(("bug", "loss", "right, %", "wrong answers"), rows)
+        rows.append((name, wrong_answers(runs, groups[NONE]), loss, exact))
+    table = measurements.table(("bug", "wrong answers", "loss", "right, %"), rows).data
+    return Markdown(f"::::{{admonition}} The answers\n:class: dropdown\n\n{table}\n::::")
 
 
 def between(numbers, factor, digits):
