@@ -23,26 +23,30 @@ def learning_rates(curves):
     return figure
 
 
-def loss_of_confidence(probabilities, curves, lowest):
-    """Draw the loss of one word against the probability that the model gives it.
+def loss_of_confidence(scores, curves, lowest, probabilities):
+    """Draw the loss of one word against the score that the model gives it, above all others.
 
     Args:
-        probabilities: (points,) of the right word.
+        scores: (points,) of the right word.
         curves: dict from a label to the (points,) losses.
-        lowest: dict from the same labels to the (probability, loss) where the curve is lowest, or
-            None.
+        lowest: dict from the same labels to the (score, loss) where the curve is lowest, or None.
+        probabilities: dict from scores to the probabilities that they give, which are marked above.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.4, 2.7))
+    figure, ax = plt.subplots(figsize=(5.4, 2.9))
     for (label, losses), style, colour in zip(
         curves.items(), ("--", "-"), (GREY, BLUE), strict=True
     ):
-        ax.plot(probabilities, losses, style, color=colour, label=label)
+        ax.plot(scores, losses, style, color=colour, label=label)
         if lowest[label]:
             ax.plot(*lowest[label], "o", color=colour, markersize=7, clip_on=False, zorder=3)
-    ax.set(xlabel="probability of the right word", ylabel="loss", xlim=(0, 1), ylim=(0, None))
+    ax.set(xlabel="score of the right word, above all others", ylabel="loss")
+    ax.set(xlim=(scores[0], scores[-1]), ylim=(0, None))
+    above = ax.secondary_xaxis("top")
+    above.set_xticks(list(probabilities), list(probabilities.values()))
+    above.set_xlabel("its probability")
     ax.legend(loc="upper right")
     return figure
 
@@ -181,30 +185,32 @@ def schedules_by_rate(losses, exact, chosen):
     return figure
 
 
-def paired_differences(rows, linear, within):
+def paired_differences(rows, linear, within, inner):
     """Draw by how much each change moves two scores: the differences of the seeds, and the interval
     of their mean. Each change has its name above its row, so that the panels can be wide, and a
-    band marks where the axes are linear.
+    band marks where the axes are linear. In both panels right is better: the axis of the loss runs
+    from high to low.
 
     Args:
         rows: dict from a change to two pairs (differences, (low, high)), of the sentences that are
             right, in points, and of the validation loss. None instead of an interval draws none.
         linear: for each score up to which difference its axis is linear; beyond it is logarithmic.
         within: for each score the two ends of its axis.
+        inner: names of the changes that are compared with another change; they are indented.
 
     Returns:
         the matplotlib figure.
     """
     figure, axes = plt.subplots(
-        1, 2, figsize=(5.2, 0.9 + 0.43 * len(rows)), sharey=True, layout="constrained"
+        1, 2, figsize=(4.6, 0.9 + 0.43 * len(rows)), sharey=True, layout="constrained"
     )
-    heads = "exactly right, points\n(right is better)", "validation loss\n(left is better)"
+    heads = "exactly right, points", "validation loss"
     for score, (ax, head) in enumerate(zip(axes, heads, strict=True)):
         ax.axvspan(-linear[score], linear[score], color=GREY, alpha=0.12, linewidth=0)
         for row, found in enumerate(rows.values()):
             differences, interval = found[score]
-            clear = interval and (interval[0] > 0 or interval[1] < 0)
-            colour = ORANGE if clear else BLUE
+            low, high = sorted(each * (-1 if score else 1) for each in interval or (0, 0))
+            colour = ORANGE if high < 0 else BLUE if low > 0 else GREY
             ax.plot([0, 0], [row - 0.25, row + 0.25], color=GREY, linewidth=1)  # not through names
             if interval:
                 ax.plot(interval, [row, row], color=colour, linewidth=1.5)
@@ -219,7 +225,8 @@ def paired_differences(rows, linear, within):
         )
         named = [f"{level:g}".replace("-", "−") for level in levels]
         ax.set_xticks([*levels, 0], [*named, "0"])
-        ax.set(xlabel=head, xlim=within[score], ylim=(len(rows) - 0.5, -0.8))
+        ends = within[score][:: -1 if score else 1]
+        ax.set(xlabel=f"{head}\nworse ← → better", xlim=ends, ylim=(len(rows) - 0.5, -0.8))
         ax.tick_params(axis="y", length=0)
         ax.minorticks_off()
         ax.spines.left.set_visible(False)
@@ -227,7 +234,7 @@ def paired_differences(rows, linear, within):
     axes[0].set_yticks([])
     for row, name in enumerate(rows):
         beside = {"transform": axes[0].get_yaxis_transform(), "fontsize": 9, "in_layout": False}
-        axes[0].text(0, row - 0.3, name, va="bottom", **beside)
+        axes[0].text(0.06 * (name in inner), row - 0.3, name, va="bottom", **beside)
     return figure
 
 

@@ -240,7 +240,7 @@ MORE_EXPERIMENTS = {
     "without_adam": Experiment(
         page="ch09_training",
         asks="how good is gradient descent with momentum, at the rate that suits it?",
-        long={"steps": 400, "rates": (0.1, 0.3, 1.0, 3.0), "seeds": 3},
+        long={"steps": 400, "rates": (0.1, 0.3, 0.5, 1.0), "seeds": 3},
         initialisation=training_loop.EXPERIMENT.initialisation,
         measure=measure_momentum,
     ),

@@ -1,7 +1,8 @@
 // A training, look by look: the validation loss so far, and what the model writes for a few
 // sentences. The page's run comes with the state: `sentences` are {source, reference}, `frames`
-// {step, loss, translations}, one for each look at the validation sentences, and `start` is the
-// loss of a model to which all words are equally likely.
+// {step, loss, translations}, one for each look at the validation sentences, `start` is the loss of
+// a model to which all words are equally likely, and `landmarks` are {says, loss} of models that
+// know less than this one.
 (() => {
   const { change, html, draw, svg, figure, path, level, slider, mount } = globalThis.explorerKit;
   const WIDTH = 640, HEIGHT = 230, LEFT = 58, RIGHT = 18, TOP = 14, BOTTOM = 34; // in SVG units
@@ -45,7 +46,7 @@
   }
 
   // The loss of every look, the part that is over drawn strongly.
-  function plot(frames, start) {
+  function plot(frames, start, landmarks) {
     const levels = levelsOf([...frames.map(({ loss }) => loss), start]);
     const [bottom, top] = [Math.log(levels[0]), Math.log(levels.at(-1))];
     const last = frames.at(-1).step;
@@ -61,8 +62,13 @@
       const text = `${share ? "" : "step "}${Math.round(share * last)}`;
       draw(drawing, "text", { ...place, ...anchor }, text);
     }
-    const guessing = { x1: LEFT, x2: WIDTH - RIGHT, y1: y(start), y2: y(start) };
-    draw(drawing, "line", { ...guessing, class: "training-start" });
+    for (const [number, { says, loss }] of landmarks.entries()) {
+      const ends = { x1: LEFT, x2: WIDTH - RIGHT, y1: y(loss), y2: y(loss) };
+      draw(drawing, "line", { ...ends, class: "training-landmark" });
+      const beside = number ? 16 : -5; // the first above its line, where there is room
+      const place = { x: WIDTH - RIGHT, y: y(loss) + beside, "text-anchor": "end" };
+      draw(drawing, "text", place, `${says}: ${loss.toFixed(1)}`);
+    }
     const looks = [{ step: 0, loss: start }, ...frames];
     const points = looks.map(({ step, loss }) => [x(step), y(loss)]);
     draw(drawing, "path", { class: "training-ahead", d: path(points) });
@@ -89,9 +95,9 @@
   }
 
   function build({ model, choose, verdict, say }) {
-    const given = ["frames", "sentences", "start"].map((key) => model.get(key));
-    const [frames, sentences, start] = given;
-    const loss = plot(frames, start);
+    const given = ["frames", "sentences", "start", "landmarks"].map((key) => model.get(key));
+    const [frames, sentences, start, landmarks] = given;
+    const loss = plot(frames, start, landmarks);
     const pace = slider("Step", { min: 0, max: frames.length - 1 }, (frame) => choose({ frame }));
     const cells = sentences.map(() => html("p", { class: "training-written" }));
     const pairs = sentences.map(({ source }, i) =>

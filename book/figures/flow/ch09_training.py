@@ -12,7 +12,8 @@ def training_loop(shapes, loss, parameters):
     it.
 
     Args:
-        shapes: dict from "src", "tgt" and "logits" to the shape of that tensor in one batch.
+        shapes: dict from "src", "tgt", "reads", "says" and "logits" to the shape of that tensor in
+            one batch; what the decoder reads and should say are both cut from "tgt".
         loss: of that batch, before training.
         parameters: how many numbers the model has.
 
@@ -34,7 +35,14 @@ def training_loop(shapes, loss, parameters):
         lost = sheet.box(second, f"loss: {loss:.2f}\nat the start", "blue", **size)
         gradients = sheet.box(third, f"{parameters:,}\ngradients, clipped", "orange", **size)
         step = sheet.box(last, "the optimizer’s\nstep", "orange", **size)
-        sheet.arrow(batch.east, model.west, width=2)
+        reads = "" if phone else f"reads\n{said['reads']}"
+        sheet.arrow(batch.east, model.west, width=2, text=reads, side=(0, -22))
+        over = -46 if phone else -56
+        x, y = (second[0] + 80, second[1]) if phone else lost.north
+        way = (batch.north, (0, over), (x, over), (x, y), *([lost.east] if phone else []))
+        sheet.arrow(*way, role="right", width=2)
+        says = f"should say {said['says']}"
+        sheet.words((right / 2, over), says, "right", size=SMALL, halo=True)
         logits, beside = f"logits\n{said['logits']}", (8, 0)
         onwards = (model.south, lost.north) if phone else (model.east, lost.west)
         sheet.arrow(*onwards, width=2, text=logits, side=beside if phone else (0, -22))
@@ -55,7 +63,7 @@ def training_loop(shapes, loss, parameters):
             sheet.arrow(step.west, (0, low), batch.south, width=2)
             sheet.words((8, low / 2), "next batch", "muted", anchor="start", size=SMALL)
         small = {"width": 140, "height": 40, "size": SMALL}
-        asks = sheet.box((right, -92), "validation:\nasks, never changes", "right", **small)
+        asks = sheet.box((right, over - 48), "validation:\nasks, never changes", "right", **small)
         sheet.arrow(model.north, asks.south, role="right", dashed=True)
         rate = sheet.box((last[0], last[1] + 84), "schedule:\nhow large a step", "key", **small)
         sheet.arrow(rate.north, step.south, role="key", dashed=True)
@@ -63,7 +71,9 @@ def training_loop(shapes, loss, parameters):
 
     return Picture(
         f"A ring of boxes with arrows. A batch, src {said['src']} and tgt {said['tgt']}, goes to"
-        f" the model, which makes logits, {said['logits']}. From them comes the loss, {loss:.2f}"
+        f" the model, which reads all of tgt but its last column, {said['reads']}, and makes"
+        f" logits, {said['logits']}. They are compared with all of tgt but its first column,"
+        f" {said['says']}, which goes past the model to the loss, {loss:.2f}"
         f" at the start; going backward it becomes {parameters:,} gradients, one for each number"
         " of the model. They are clipped, and the optimizer's step changes the model, with a"
         " rate that the schedule gives. Then comes the next batch. Validation hangs on the model"
