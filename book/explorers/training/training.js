@@ -62,12 +62,9 @@
       const text = `${share ? "" : "step "}${Math.round(share * last)}`;
       draw(drawing, "text", { ...place, ...anchor }, text);
     }
-    for (const [number, { says, loss }] of landmarks.entries()) {
+    for (const { loss } of landmarks) {
       const ends = { x1: LEFT, x2: WIDTH - RIGHT, y1: y(loss), y2: y(loss) };
       draw(drawing, "line", { ...ends, class: "training-landmark" });
-      const beside = number ? 16 : -5; // the first above its line, where there is room
-      const place = { x: WIDTH - RIGHT, y: y(loss) + beside, "text-anchor": "end" };
-      draw(drawing, "text", place, `${says}: ${loss.toFixed(1)}`);
     }
     const looks = [{ step: 0, loss: start }, ...frames];
     const points = looks.map(({ step, loss }) => [x(step), y(loss)]);
@@ -82,7 +79,9 @@
       const fall = `from ${start.toFixed(1)} to ${loss.toFixed(2)} at step ${step}`;
       change(drawing, { "aria-label": `The validation loss falls ${fall}.` });
     }
-    return { framed: figure("Validation loss of a word (log scale)", drawing), show };
+    const named = landmarks.map(({ says, loss }) => `${says} (${loss.toFixed(1)})`).join(", ");
+    const note = html("p", { class: "explorer-note" }, `Dotted, from above: ${named}.`);
+    return { framed: figure("Validation loss of a word (log scale)", drawing), note, show };
   }
 
   // A translation, what is wrong in it underlined.
@@ -114,7 +113,7 @@
       seen.compared.forEach((each, i) => cells[i].replaceChildren(...marked(each)));
       say(`Step ${step}: loss ${written}, ${seen.right} of ${cells.length} sentences right.`);
     }
-    return { update, children: [pace.field, loss.framed, ...pairs, note, verdict] };
+    return { update, children: [pace.field, loss.framed, loss.note, ...pairs, note, verdict] };
   }
 
   mount("training", { start: { frame: 0 }, compute, build });

@@ -38,12 +38,12 @@ def training_loop(shapes, loss, parameters):
         reads = "" if phone else f"reads\n{said['reads']}"
         sheet.arrow(batch.east, model.west, width=2, text=reads, side=(0, -22))
         over = -46 if phone else -56
-        x, y = (second[0] + 80, second[1]) if phone else lost.north
+        x, y = (second[0] + 90, second[1]) if phone else lost.north
         way = (batch.north, (0, over), (x, over), (x, y), *([lost.east] if phone else []))
         sheet.arrow(*way, role="right", width=2)
         says = f"should say {said['says']}"
         sheet.words((right / 2, over), says, "right", size=SMALL, halo=True)
-        logits, beside = f"logits\n{said['logits']}", (8, 0)
+        logits, beside = f"logits\n{said['logits']}", (4 if phone else 8, 0)
         onwards = (model.south, lost.north) if phone else (model.east, lost.west)
         sheet.arrow(*onwards, width=2, text=logits, side=beside if phone else (0, -22))
         back = {"role": "orange", "width": 2}
