@@ -195,7 +195,7 @@ def main(arguments=None):
     try:
         parts = parts_of(own_module(arguments[0]))
         said = ", ".join(parts) or "nothing that can be asked about"
-        print(f"asking {said}; about a minute", file=sys.stderr, flush=True)
+        print(f"asking {said}; a minute or two", file=sys.stderr, flush=True)
         with one_thread(), failures_told():
             runs = examined(parts, steps, range(seeds))
     except (OwnModelError, ValueError) as error:
