@@ -134,7 +134,7 @@ def gradient_sizes(kinds, smallest, columns):
     return figure
 
 
-def memory_of_a_step(line, phases, gradients, always, logits, highest=None):
+def memory_of_a_step(line, phases, gradients, always, logits, other=None):
     """Draw how much memory a training step holds from one moment to the next: of thousands of
     moments, the one with the most in each of `COLUMNS` equal spans of time.
 
@@ -144,23 +144,17 @@ def memory_of_a_step(line, phases, gradients, always, logits, highest=None):
         gradients: list of (seconds, bytes of all gradients so far).
         always: bytes that are there all the time.
         logits: bytes that the loss holds at the peak.
-        highest: bytes at the upper end of the axis; the peak if None.
+        other: (name, line, phases) of another way to take this step, drawn as an outline.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(5.4, 3.0))
-    ends, always = 1e3 * list(phases.values())[-1][1], always / 1e6
-    times, sizes = np.array([(0.0, 0), *line, (ends / 1e3, line[-1][1])]).T * [[1e3], [1e-6]]
-    column = np.floor(COLUMNS * times / ends)
-    most = [
-        place[sizes[place].argmax()]
-        for place in (np.flatnonzero(column == each) for each in np.unique(column))
-    ]
-    times, sizes = times[most], sizes[most]
+    always = always / 1e6
+    times, sizes, ends = _fullest_moments(line, phases)
     made, held = np.array([(0.0, 0), *gradients]).T * [[1e3], [1e-6]]
     below = held[np.searchsorted(made, times, side="right") - 1]
-    top = (highest or 1e6 * (sizes.max() + always)) / 1e6
+    top, right = sizes.max() + always, ends
     looks = {"step": "post", "linewidth": 0}
     over = np.maximum(sizes, below)
     for low, high, colour, name in (
@@ -171,13 +165,33 @@ def memory_of_a_step(line, phases, gradients, always, logits, highest=None):
         ax.fill_between(
             times, always + low, always + high, color=colour, alpha=0.55, label=name, **looks
         )
+    if other is not None:
+        name, other_line, other_phases = other
+        then, outline, other_ends = _fullest_moments(other_line, other_phases)
+        then, outline = np.append(then, other_ends), np.append(outline, 0.0)  # back to `always`
+        ax.plot(then, always + outline, color=GREY, drawstyle="steps-post", label=name)
+        top, right = max(top, outline.max() + always), max(right, other_ends)
     peak = sizes.argmax()
     x, y = times[peak], always + sizes[peak]
     ax.plot([x, x], [y - logits / 1e6, y], color="black", linewidth=1.2, marker="_")
-    ax.text(x + 0.03 * ends, y - 0.05 * top, "logits")
+    ax.text(x + 0.03 * right, y - 0.05 * top, "logits")
     for name, (begin, end) in phases.items():
         ax.axvline(1e3 * end, color=GREY, linestyle=":", linewidth=1)
         ax.text(5e2 * (begin + end), 1.06 * top, name, ha="center", color=GREY)
     ax.legend(loc="upper right", bbox_to_anchor=(1, 0.93))
-    ax.set(xlabel="milliseconds", ylabel="MB in use", xlim=(0, ends), ylim=(0, 1.15 * top))
+    ax.set(xlabel="milliseconds", ylabel="MB in use", xlim=(0, right), ylim=(0, 1.15 * top))
     return figure
+
+
+def _fullest_moments(line, phases):
+    """Return the milliseconds and megabytes of the fullest moment in each column, and the
+    millisecond at which the last phase ends.
+    """
+    ends = 1e3 * list(phases.values())[-1][1]
+    times, sizes = np.array([(0.0, 0), *line, (ends / 1e3, line[-1][1])]).T * [[1e3], [1e-6]]
+    column = np.floor(COLUMNS * times / ends)
+    most = [
+        place[sizes[place].argmax()]
+        for place in (np.flatnonzero(column == each) for each in np.unique(column))
+    ]
+    return times[most], sizes[most], ends

@@ -148,3 +148,30 @@ def test_two_steps_on_a_line_predict_a_third_and_their_utilization_does_not():
         assert abs(line) < 1e-9 and share > 0.3
     proportional = step_times.misses({"seconds": [1e-11 * each for each in work]})
     assert all(abs(each) < 1e-9 for missed in proportional.values() for each in missed)
+
+
+def test_a_call_that_computes_a_tensor_is_a_launch_and_a_view_is_none():
+    x = torch.ones(4, 4, requires_grad=True)
+    with measured_cost.Launches() as seen:
+        (x.view(2, 8).T.unsqueeze(0) + 1).sum()
+    assert seen.count == 2
+    weights = torch.ones(4, 4)
+    with measured_cost.Launches() as seen:
+        (x @ weights).backward(weights)
+    assert seen.count == 2  # a product forward, and one for the gradient of x
+
+
+def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler(monkeypatch):
+    model = torch.nn.Linear(8, 8)
+
+    def step():
+        with torch.profiler.record_function("forward"):
+            loss = model(torch.ones(4, 8)).sum()
+        with torch.profiler.record_function("backward"):
+            loss.backward()
+
+    monkeypatch.setattr(measured_cost, "seconds_of", lambda step, rounds: [0.25])
+    line, phases, made = measured_cost.memory_of_training(model, step, rounds=2)
+    assert phases["forward"][1] <= phases["backward"][0] < phases["backward"][1]
+    assert phases["backward"][1] == pytest.approx(0.25)
+    assert 0 < line[-1][0] < 0.25 and 0 < made[-1][0] < 0.25 and made[-1][1] == 4 * 72

@@ -1,6 +1,7 @@
 """GPUs as their data sheets describe them: what chapter 10 calculates with.
 
-Peaks are those without sparsity; the one of float32 is that of the ordinary units, without TF32.
+Peaks are those without sparsity; the one of float32 is that of the ordinary units, and "tf32" that
+of the matrix units, which multiply float32 numbers rounded to TF32.
 """
 
 H100 = {
@@ -8,18 +9,21 @@ H100 = {
     "bandwidth": 3.35e12,  # bytes a second
     "memory": 80e9,  # bytes
     "peak": {"float32": 67e12, "bfloat16": 989e12},  # FLOPs a second
+    "tf32": 495e12,
 }
 A100 = {
     "name": "A100, 40 GB (data sheet)",
     "bandwidth": 1.555e12,
     "memory": 40e9,
     "peak": {"float32": 19.5e12, "bfloat16": 312e12},
+    "tf32": 156e12,
 }
 RTX_4090 = {
     "name": "RTX 4090, 24 GB (data sheet)",
     "bandwidth": 1.008e12,
     "memory": 24e9,
     "peak": {"float32": 82.6e12, "bfloat16": 165.2e12},
+    "tf32": 82.6e12,
 }
 T4 = {  # its matrix units know float16, and not bfloat16
     "name": "T4, 16 GB (data sheet)",

@@ -11,9 +11,11 @@ from functools import partial
 import numpy
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from book.experiments.cost.training_cost import product_intensity
 
+LOOKS = {torch.ops.aten._unsafe_view, torch.ops.aten.scalar_tensor}  # they compute nothing
 SWEPT = tuple(2**power for power in range(10))  # words: 1, 2, 4 ... 512
 
 
@@ -61,10 +63,13 @@ def memory_of_training(model, step, rounds=5):
     """Follow the memory of a training step as `memory_timeline` does, and note when the gradients
     of the parameters are there.
 
+    A step takes longer while it is recorded, so all times are shrunk until it takes as long as
+    without.
+
     Args:
         model: whose gradients are cleared before each round.
         step: marks its phases.
-        rounds: how often the step is run; the shortest one counts.
+        rounds: how often the step is recorded, of which the shortest one counts, and timed.
 
     Returns:
         the results of `memory_timeline`, and a list of (seconds, bytes of all gradients so far).
@@ -87,8 +92,25 @@ def memory_of_training(model, step, rounds=5):
         handle.remove()
     line, phases = min(found, key=lambda each: each[0][-1][0])
     made = sorted((phases.pop(f"gradient {number}")[0], size) for number, size in enumerate(sizes))
+    shrink = seconds_of(step, rounds=rounds)[0] / max(end for _, end in phases.values())
     moments, sizes = zip(*made, strict=True)
-    return line, phases, list(zip(moments, itertools.accumulate(sizes), strict=True))
+    held = zip((shrink * each for each in moments), itertools.accumulate(sizes), strict=True)
+    phases = {name: (shrink * begin, shrink * end) for name, (begin, end) in phases.items()}
+    return [(shrink * each, size) for each, size in line], phases, list(held)
+
+
+class Launches(TorchDispatchMode):
+    """Counts, while it is on, the calls that compute a tensor: each launches a kernel on a GPU, or
+    more.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+        self.count += not call.is_view and call.overloadpacket not in LOOKS
+        return call(*args, **(kwargs or {}))
 
 
 def seconds_of(*functions, rounds=5, least=1e-3, clock=time.thread_time):

@@ -1,11 +1,13 @@
-"""Chapter 10: what is inside a GPU, a product in tiles, what fills the memory, and two workers with
-one gradient.
+"""Chapter 10: what is inside a GPU, a product in tiles, what fills the memory, two workers with one
+gradient, and four ways to share a training out.
 """
+
+import itertools
+from operator import itemgetter
 
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
-# the colours of the explorer, too
-PARTS = {"weights": "blue", "gradients": "orange", "moments": "purple", "activations": "green"}
+PARTS = {"weights, gradients, moments": "purple", "layers": "green", "loss": "orange"}
 
 
 def inside_a_gpu(levels, multiprocessors):
@@ -114,11 +116,12 @@ def tiled_product(tiles, inner):
     )
 
 
-def memory_bars(rows):
+def memory_bars(rows, room):
     """Draw what fills the memory of a training as stacked boxes, drawn to scale.
 
     Args:
         rows: dict from a label to a dict from a part to its bytes.
+        room: bytes of a device, drawn as a line.
 
     Returns:
         the Picture.
@@ -126,31 +129,37 @@ def memory_bars(rows):
     largest = max(sum(parts.values()) for parts in rows.values())
 
     def draw(phone):
-        sheet, tall, apart = Drawing(), 230, 92 if phone else 150
+        sheet, tall, apart = Drawing(), 230, 55 if phone else 86
+        wide = 0.7 * apart
         for place, (label, parts) in enumerate(rows.items()):
             x, y = apart * place, 0
-            for name, size in parts.items():
+            for name, size in filter(itemgetter(1), parts.items()):
                 high = tall * size / largest
                 y -= high
-                sheet.cells((x - 29, y), [[""]], PARTS[name], cell=(58, high), shares=[[0.8]])
-            total = sum(parts.values()) / 1e6
-            sheet.words((x, y - 12), f"{total:.0f} MB", bold=True, size=SMALL + 1)
-            sheet.words((x, 16), label, size=SMALL)
-        x, y, last = apart * (len(rows) - 1) + 36, 0, 9
-        for name, size in next(reversed(rows.values())).items():
-            high = tall * size / largest
-            low = min(y - high / 2, last - 17)
-            sheet.words((x + 8, low), name, PARTS[name], anchor="start", size=SMALL)
-            last, y = low, y - high
+                corner = (x - wide / 2, y)
+                sheet.cells(corner, [[""]], PARTS[name], cell=(wide, high), shares=[[0.8]])
+            total = sum(parts.values()) / 1e9
+            unit = "" if phone else " GB"
+            sheet.words((x, y - 10), f"{total:.1f}{unit}", bold=True, size=SMALL)
+            sheet.words((x, 20), label, size=SMALL)
+        level, left, right = -tall * room / largest, -apart / 2, apart * (len(rows) - 0.5)
+        sheet.arrow((left, level), (right, level), role="wrong", dashed=True, head=False)
+        said = f"{room / 1e9:.0f} GB"
+        sheet.words((right, level - 10), said, "wrong", anchor="end", size=SMALL)
+        for place, (name, role) in enumerate(PARTS.items()):
+            x, y = apart * 1.6, 18 * place - tall
+            sheet.cells((x, y - 6), [[""]], role, cell=(12, 12), shares=[[0.8]])
+            sheet.words((x + 18, y), name, anchor="start", size=SMALL)
         return sheet
 
     told = "; ".join(
-        f"{label}: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in parts.items())
+        f"{label}: ".replace("\n", " ")
+        + ", ".join(f"{name} {size / 1e9:.1f}" for name, size in parts.items())
         for label, parts in rows.items()
     )
     return Picture(
-        f"There are {len(rows)} stacks of boxes, drawn to scale, in megabytes. {told}. Only the"
-        " activations grow from stack to stack.",
+        f"There are {len(rows)} stacks of boxes, drawn to scale, in gigabytes. {told}. A dashed"
+        f" line marks {room / 1e9:.0f} GB.",
         draw,
     )
 
@@ -204,8 +213,8 @@ def two_workers(words, steps, apart):
                 dashed=True,
             )
         said = (
-            f"the same step for both copies; after {steps} steps\n"
-            f"they are {apart:.0e} from one that trained alone"
+            f"the same step for both copies; after {steps} steps no weight\n"
+            f"is more than {apart:.0e} from one that trained alone"
         )
         sheet.words((middle, 366), said, "muted", size=SMALL)
         return sheet
@@ -215,6 +224,66 @@ def two_workers(words, steps, apart):
         f"One batch is cut in two: {told}. Each part goes through a copy of the model and makes"
         " gradients. These meet in one average, multiplied by"
         f" {' and '.join(f'{s:.2f}' for s in share)}, and from it dashed arrows lead back to both"
-        f" copies. After {steps} steps the copies are {apart:.0e} from one that trained alone.",
+        f" copies. After {steps} steps no weight is more than {apart:.0e} from one that trained"
+        " alone.",
+        draw,
+    )
+
+
+DEVICES = 4
+# a way to share a training out: its name, how strongly a device tints a part of a layer, whether it
+# works on its own part of the batch alone, and what it sends
+WAYS = (
+    ("data parallelism", lambda own, layer, part: 0.9, True, "gradients,\nonce a step"),
+    (
+        *("ZeRO, stage 3", lambda own, layer, part: 0.9 if part == own else 0.35 * (layer == 1)),
+        *(True, "weights, for each\nlayer, and gradients"),
+    ),
+    (
+        *("tensor parallelism", lambda own, layer, part: 0.9 * (part == own), False),
+        "activations,\nin every layer",
+    ),
+    (
+        *("pipeline parallelism", lambda own, layer, part: 0.9 * (layer == own), False),
+        "activations,\nat each cut",
+    ),
+)
+
+
+def four_ways():
+    """Draw what each of four devices holds of four layers, and on what part of a batch it works.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, apart = Drawing(), 50 if phone else 66
+        left = 0 if phone else 160
+        for place, (name, tint, own_part, sent) in enumerate(WAYS):
+            top = place * (98 if phone else 78)
+            point = (0, top - 14) if phone else (0, top + 26)
+            sheet.words(point, name, bold=True, anchor="start", size=SMALL + 1)
+            for own in range(DEVICES):
+                x = left + apart * own
+                sheet.cells((x, top), [[""]], "purple", cell=(40, 40), shares=[[0]])
+                for layer, part in itertools.product(range(4), repeat=2):
+                    if share := tint(own, layer, part):
+                        corner = (x + 10 * part, top + 10 * layer)
+                        sheet.cells(corner, [[""]], "purple", cell=(10, 10), shares=[[share]])
+                sheet.cells((x, top + 46), [[""]], "green", cell=(40, 8), shares=[[0]])
+                begin, wide = (x + 10 * own, 10) if own_part else (x, 40)
+                sheet.cells((begin, top + 46), [[""]], "green", cell=(wide, 8), shares=[[0.9]])
+            end = left + apart * DEVICES
+            sheet.words((end, top + 26), f"sends\n{sent}", "muted", anchor="start", size=SMALL)
+        return sheet
+
+    return Picture(
+        "Four devices, each with a grid of four layers (rows) in four parts (columns) and, below, a"
+        " batch in four parts. In data parallelism each device holds the whole grid and works on"
+        " its own part of the batch. In ZeRO, stage 3, it holds one column, has the rest of the"
+        " layer at work for a moment, and works on its own part of the batch. In tensor parallelism"
+        " it holds one column and works on the whole batch. In pipeline parallelism it holds one"
+        " row and works on the whole batch.",
         draw,
     )
