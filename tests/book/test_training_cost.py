@@ -161,7 +161,7 @@ def test_a_call_that_computes_a_tensor_is_a_launch_and_a_view_is_none():
     assert seen.count == 2  # a product forward, and one for the gradient of x
 
 
-def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler(monkeypatch):
+def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler():
     model = torch.nn.Linear(8, 8)
 
     def step():
@@ -170,8 +170,7 @@ def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler
         with torch.profiler.record_function("backward"):
             loss.backward()
 
-    monkeypatch.setattr(measured_cost, "seconds_of", lambda step, rounds: [0.25])
-    line, phases, made = measured_cost.memory_of_training(model, step, rounds=2)
+    line, phases, made = measured_cost.memory_of_training(model, step, seconds=0.25, rounds=2)
     assert phases["forward"][1] <= phases["backward"][0] < phases["backward"][1]
     assert phases["backward"][1] == pytest.approx(0.25)
     assert 0 < line[-1][0] < 0.25 and 0 < made[-1][0] < 0.25 and made[-1][1] == 4 * 72

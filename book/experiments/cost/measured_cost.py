@@ -59,17 +59,17 @@ def memory_timeline(step):
     return line, phases
 
 
-def memory_of_training(model, step, rounds=5):
+def memory_of_training(model, step, seconds, rounds=5):
     """Follow the memory of a training step as `memory_timeline` does, and note when the gradients
     of the parameters are there.
 
-    A step takes longer while it is recorded, so all times are shrunk until it takes as long as
-    without.
+    A step takes longer while it is recorded, so all times are shrunk.
 
     Args:
         model: whose gradients are cleared before each round.
         step: marks its phases.
-        rounds: how often the step is recorded, of which the shortest one counts, and timed.
+        seconds: that it takes when it is not recorded.
+        rounds: how often it is recorded; the shortest one counts.
 
     Returns:
         the results of `memory_timeline`, and a list of (seconds, bytes of all gradients so far).
@@ -92,7 +92,7 @@ def memory_of_training(model, step, rounds=5):
         handle.remove()
     line, phases = min(found, key=lambda each: each[0][-1][0])
     made = sorted((phases.pop(f"gradient {number}")[0], size) for number, size in enumerate(sizes))
-    shrink = seconds_of(step, rounds=rounds)[0] / max(end for _, end in phases.values())
+    shrink = seconds / max(end for _, end in phases.values())
     moments, sizes = zip(*made, strict=True)
     held = zip((shrink * each for each in moments), itertools.accumulate(sizes), strict=True)
     phases = {name: (shrink * begin, shrink * end) for name, (begin, end) in phases.items()}
