@@ -18,7 +18,7 @@
   const REACHED = 0.4;
   const LEFT_FREE = 0.1; // of the memory, for libraries and for gaps between tensors
   const PARTS = ["weights", "gradients", "moments", "activations"];
-  const W = 640, H = 310, LEFT = 92, RIGHT = 48, TOP = 40, BOTTOM = 66;
+  const W = 640, H = 310, LEFT = 108, RIGHT = 48, TOP = 40, BOTTOM = 66;
 
   function compute({ devices, kernels, width, batch, precision, device, graph }) {
     const d = WIDTHS[width], sentences = 2 ** batch;
@@ -119,7 +119,7 @@
   }
 
   function build({ model, choose, verdict, say }) {
-    const devices = model.get("devices");
+    const [devices, kernels] = ["devices", "kernels"].map((name) => model.get(name));
     const set = (changes) => choose({ checked: false, ...changes });
     const width = slider("Width d_model", { min: 0, max: WIDTHS.length - 1 },
       (value) => set({ width: value }));
@@ -155,7 +155,7 @@
       roofline.drawing);
 
     function update(now) {
-      const found = compute({ devices, ...now });
+      const found = compute({ devices, kernels, ...now });
       const { name } = devices[now.device];
       width.show(now.width, found.d, `${found.d}`);
       const sentences = found.sentences === 1 ? "1 sentence" : `${found.sentences} sentences`;
