@@ -173,4 +173,4 @@ def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler
     line, phases, made = measured_cost.memory_of_training(model, step, seconds=0.25, rounds=2)
     assert phases["forward"][1] <= phases["backward"][0] < phases["backward"][1]
     assert phases["backward"][1] == pytest.approx(0.25)
-    assert 0 < line[-1][0] < 0.25 and 0 < made[-1][0] < 0.25 and made[-1][1] == 4 * 72
+    assert 0 < line[0][0] < 0.25 and 0 < made[-1][0] < 0.25 and made[-1][1] == 4 * 72
