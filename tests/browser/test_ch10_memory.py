@@ -17,7 +17,7 @@ PRECISIONS = ("float32", "tf32", "bfloat16")
 @pytest.fixture
 def chapter(page, built_book):
     page.goto(built_book + "book/ch10_memory.html")
-    page.locator(".budget-dot").wait_for()
+    page.locator(".budget .explorer-verdict").wait_for()
     return page
 
 

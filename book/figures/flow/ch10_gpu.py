@@ -213,10 +213,10 @@ def two_workers(words, steps, apart):
                 dashed=True,
             )
         said = (
-            f"the same step for both copies; after {steps} steps no weight\n"
-            f"is more than {apart:.0e} from one that trained alone"
+            f"the same step for both copies;\nafter {steps} steps no weight is more than\n"
+            f"{apart:.0e} from one that trained alone"
         )
-        sheet.words((middle, 366), said, "muted", size=SMALL)
+        sheet.words((middle, 374), said, "muted", size=SMALL)
         return sheet
 
     told = ", ".join(f"worker {place} {count} words" for place, count in enumerate(words))
