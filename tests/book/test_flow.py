@@ -76,6 +76,11 @@ EXAMPLES = {  # the picture -> what it is given
         PATHS,
         {0: "Together.", 9: "Apart."},
     ),
+    "words_in_a_plane": (
+        *({"cat": [0.9, -0.8], "bread": [-0.8, 0.9]}, ["alive?", "eaten?"]),
+        *([1, -0.99], ["orange", "blue"]),
+    ),
+    "window_slides": (["they", "feed", "the", "cat", "every", "day"], 2),
     "clock_hands": (sinusoidal_encoding(4, 4), ["0: dog", "1", "2", "3"], ["pair 0", "pair 1"]),
     "turned_together": ({"dog": [0.7, 0.3], "man": [0.9, 0.1]}, [(0, 2), (100, 102), (0, 1)]),
     "one_vector_machine": (SOURCE, TARGET, 16, 32),
@@ -242,6 +247,11 @@ def test_the_numbers_are_those_that_were_computed():
     learns = PICTURES["one_pair_learns"](*EXAMPLES["one_pair_learns"])
     assert "\N{MINUS SIGN}0.27 +0.27" in words_in(learns.phone) and "1.27" in words_in(learns.wide)
     assert "would now get 0.93" in learns.steps[-1]
+    assert "rises from 1.00 to 1.61" in learns.steps[-1]  # the rows that met were [1, 0] and [1, 0]
+    windows = PICTURES["window_slides"](*EXAMPLES["window_slides"])
+    assert "Pairs by centre: they 2, feed 3, the 4, cat 4, every 3, day 2" in windows.alt
+    for drawing in (windows.wide, windows.phone):
+        assert len(re.findall(r"\(\w+, \w+\)", words_in(drawing))) == 18
     context = words_in(PICTURES["look_back_by_hand"](*EXAMPLES["look_back_by_hand"]).phone)
     assert all(f"{number:.2f}" in context for number in CONTEXT)
     shapes = words_in(PICTURES["transformer_diagram"](STAGES).phone)

@@ -38,7 +38,7 @@ def sentence_to_rows(tokens, token_ids, one_hot, row_labels, table, embedded):
             sheet.arrow((word.east[0] + 2, y), number.west)
             sheet.arrow(number.east, shown.west)
             ends.append(shown)
-        left, first = (62, top + 220) if phone else (362, 24)
+        left, first = (52, top + 220) if phone else (362, 24)
         at = (left, first)
         lit = [[0.7 if row in repeated else 0.0] * len(table[0]) for row in range(len(table))]
         roles = [[repeated.get(row, "plain")] * len(table[0]) for row in range(len(table))]
@@ -50,7 +50,7 @@ def sentence_to_rows(tokens, token_ids, one_hot, row_labels, table, embedded):
             kind = "" if row in repeated else "muted"
             sheet.words((left - 6, y), label, kind, anchor="end", size=SMALL)
         sheet.words((whole.centre[0], first - 14), "table", "muted", size=SMALL)
-        x = left + whole.width + (60 if phone else 78)
+        x = left + whole.width + (44 if phone else 78)
         middle = whole.centre[1] - height * len(tokens) / 2
         for place, row in enumerate(token_ids):
             y, role = middle + height * (place + 0.5), repeated[row]
@@ -59,9 +59,8 @@ def sentence_to_rows(tokens, token_ids, one_hot, row_labels, table, embedded):
                 (x, y - 11), found, role, cell=(34, 22), shares=[[0.7] * len(table[0])]
             )
             sheet.arrow(whole.row(row, len(table)).east, out.west, role=role)
-            if not phone:
-                sheet.words((out.east[0] + 6, y), tokens[place], anchor="start", size=SMALL)
-        sheet.words((x + 51, middle - 10), "its rows", "muted", size=SMALL)
+            sheet.words((out.east[0] + 6, y), tokens[place], anchor="start", size=SMALL)
+        sheet.words((x + 51, middle - 10), "embeddings", "muted", size=SMALL)
         if phone:
             y = top + height * len(tokens)
             sheet.arrow(
@@ -146,6 +145,14 @@ def scatter_add(tokens, token_ids, grad_output, row_labels, gradient):
     )
 
 
+def _plain(rows):
+    return [[f"{number + 0:g}".replace("-", _MINUS) for number in row] for row in rows]
+
+
+def _signed(number):
+    return _hundredths([[number]])[0][0]
+
+
 def _vector(numbers):
     return "[" + ", ".join(f"{number:g}" for number in numbers).replace("-", _MINUS) + "]"
 
@@ -203,15 +210,13 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
         with sheet.step(2):
             sheet.words((44, 36), "W", "muted", anchor="end", size=SMALL)
             sheet.words((44, top - 12), "R", "muted", anchor="end", size=SMALL)
-            here = sheet.cells(
-                (50, 48), _decimals([row]), "orange", cell=(30, high), shares=even[:1]
-            )
+            here = sheet.cells((50, 48), _plain([row]), "orange", cell=(30, high), shares=even[:1])
             sheet.words((44, 61), centre, anchor="end", size=SMALL)
         names(top, 2)
-        table = column(50, 30, "", _decimals(step["readout"]), pairs, even, 2)
+        table = column(50, 30, "", _plain(step["readout"]), pairs, even, 2)
         with sheet.step(2):
             sheet.arrow(here.south, table.north, role="orange")
-        scores = _decimals([[number] for number in step["scores"]])
+        scores = _plain([[number] for number in step["scores"]])
         column(115, 32, "score", scores, "plain", [[0]] * len(scores), 3)
         shares = [[f"{number:.2f}"] for number in step["probabilities"]]
         column(150, 36, "prob.", shares, "plain", tinted(step["probabilities"]), 3)
@@ -233,6 +238,7 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
         return sheet
 
     before, after = step["probabilities"][true], step["after"]
+    rises = np.dot(step["moved"][true], step["row"])
     others = ", ".join(
         f"{word} has score {score:g}, probability {share:.2f} and error {error:+.2f}"
         for word, score, share, error in zip(
@@ -256,8 +262,9 @@ def one_pair_learns(sentence, centre, neighbour, row, candidates, step):
             " should rise. Above 0: it should fall.",
             f"Each row of R pushes “{centre}”: minus the error, times the row. “{neighbour}” pulls"
             f" it closer, and the other rows push it away.",
-            f"Added up: {_sum_of_pushes(row, pushes, step['row'])}. The rows of R move, too, and"
-            f" “{neighbour}” would now get {after:.2f}.",
+            f"Added up: {_sum_of_pushes(row, pushes, step['row'])}. The rows of R move, too. So the"
+            f" score of “{neighbour}” rises from {_signed(step['scores'][true])} to"
+            f" {_signed(rises)}, and it would now get {after:.2f}.",
         ),
     )
 
@@ -288,7 +295,7 @@ def paths_of_rows(groups, paths, notes):
         the Picture.
     """
     names = [name for name, words in groups.items() for _ in words]
-    roles = dict(zip(groups, ("blue", "orange"), strict=True))
+    roles = dict(zip(groups, ("orange", "blue"), strict=True))
     low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
     scale = min(280 / (high - low)[0], 280 / (high - low)[1])
     spots = (paths - low) * scale * [1, -1]
