@@ -131,6 +131,9 @@
       maxlength: 80,
       oninput() {
         view.news = "";
+        const before = written();
+        const changed = split(input.value).findIndex((token, place) => token !== before[place]);
+        if (changed >= 0 && changed < LONGEST) view.follow = changed;
         choose({ sentence: input.value });
       },
     });
