@@ -23,6 +23,8 @@ def test_words_are_those_of_the_book(monkeypatch, tmp_path):
     words, near = alice_words.pair_counts()
     assert words == ["one", "two", "three", "four"]
     assert near.tolist() == [[0, 2, 1, 0], [2, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]]
+    near = alice_words.pair_counts(window=1)[1]
+    assert near.tolist() == [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
 
 
 def test_words_with_the_same_company_come_close_and_the_loss_finds_its_floor():

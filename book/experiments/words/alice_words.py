@@ -10,7 +10,8 @@ sees it. Width, rate and start were chosen with two seeds, by `share_in_group`.
 
 A recorded run has `seed`, `steps`, `loss`, `share`, which is `share_in_group`'s, and, for the first
 budget and two seeds, `rows`, with two decimals, each divided by its length. A run of `alice_starts`
-has `start`, by which its random numbers are multiplied, too, and no rows.
+has `start`, by which its random numbers are multiplied, too, and no rows. A run of `alice_windows`
+has `window`, how many places away a neighbour may be, and `king`, the words nearest to that one.
 """
 
 import re
@@ -49,8 +50,11 @@ def sentences():
     return [words for piece in pieces if (words := words_of(piece))]
 
 
-def pair_counts():
+def pair_counts(window=WINDOW):
     """Count who is near whom.
+
+    Args:
+        window: how many places away a neighbour may be.
 
     Returns:
         the words, most frequent first, and (words, words) how often the second is a neighbour of
@@ -64,7 +68,7 @@ def pair_counts():
     for sentence in book:
         row = [ids.get(word) for word in sentence]
         for place, centre in enumerate(row):
-            around = row[max(0, place - WINDOW) : place] + row[place + 1 : place + WINDOW + 1]
+            around = row[max(0, place - window) : place] + row[place + 1 : place + window + 1]
             for neighbour in around:
                 if centre is not None and neighbour is not None:
                     near[centre, neighbour] += 1
@@ -147,6 +151,21 @@ def measure_starts(steps, starts, seeds):
     return runs
 
 
+def measure_windows(steps, windows, seeds):
+    """Train with windows of several widths, each with every budget and seed."""
+    runs = []
+    for window in windows:
+        words, near = pair_counts(window)
+        for budget in steps:
+            for seed in seeds:
+                table, loss = train(near, seed, budget)
+                share = share_in_group(words, table)[0]
+                run = {"window": window, "steps": budget, "seed": seed}
+                run |= {"loss": round(float(loss), 4), "share": round(float(share), 4)}
+                runs.append({**run, "king": neighbours(words, table, "king", 5)})
+    return runs
+
+
 def explorer_state(recorded):
     """Return the words, and their rows in two trainings, in hundredths: what the explorer
     `neighbours` starts from.
@@ -171,5 +190,12 @@ MORE_EXPERIMENTS = {
         long={"steps": 1200, "starts": (0.01, 1.0), "seeds": 3},
         initialisation="normal, with standard deviation `starts`",
         measure=measure_starts,
+    ),
+    "alice_windows": Experiment(
+        page="ch01_embeddings",
+        asks="which words come close if a neighbour may be further away?",
+        long={"steps": (300, 600), "windows": (1, 2, 5, 10), "seeds": 3},
+        initialisation="normal, with standard deviation 0.01",
+        measure=measure_windows,
     ),
 }

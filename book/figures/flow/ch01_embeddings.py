@@ -297,7 +297,7 @@ def paths_of_rows(groups, paths, notes):
     names = [name for name, words in groups.items() for _ in words]
     roles = dict(zip(groups, ("orange", "blue"), strict=True))
     low, high = paths.min(axis=(0, 1)), paths.max(axis=(0, 1))
-    scale = min(280 / (high - low)[0], 280 / (high - low)[1])
+    scale = min(250 / (high - low)[0], 280 / (high - low)[1])
     spots = (paths - low) * scale * [1, -1]
 
     def draw(_):
@@ -315,11 +315,18 @@ def paths_of_rows(groups, paths, notes):
                 sheet.arrow((x - end[0], y - end[1]), (x + end[0], y + end[1]), head=False)
         with sheet.step(len(spots)):
             for name, role in roles.items():
-                group = spots[-1][[each == name for each in names]]
-                upper = group[0, 1] < start[1]
-                outer = group[:, 1].min() if upper else group[:, 1].max()
-                at = (group[:, 0].max() + 12, outer)
-                sheet.words(at, name, role, anchor="start", bold=True)
+                ends = dict(
+                    zip(groups[name], spots[-1][[each == name for each in names]], strict=True)
+                )
+                side = max(x for x, _ in ends.values()) + 26
+                y = np.mean([end for _, end in ends.values()]) - 15 * (len(ends) + 1) / 2
+                sheet.words((side, y), name, role, anchor="start", bold=True)
+                for row, word in enumerate(sorted(ends, key=lambda word: ends[word][1]), 1):
+                    at = (side, y + 15 * row + 2)
+                    sheet.arrow(
+                        (ends[word][0] + 5, ends[word][1]), (side - 3, at[1]), width=0.6, head=False
+                    )
+                    sheet.words(at, word, anchor="start", size=SMALL)
         return sheet
 
     listed = "; ".join(f"{name}: {', '.join(words)}" for name, words in groups.items())
