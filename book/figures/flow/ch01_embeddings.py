@@ -318,15 +318,16 @@ def paths_of_rows(groups, paths, notes):
                 ends = dict(
                     zip(groups[name], spots[-1][[each == name for each in names]], strict=True)
                 )
-                side = max(x for x, _ in ends.values()) + 26
+                left = np.mean([x for x, _ in ends.values()]) < start[0]  # away from the paths
+                anchor, away = ("end", -1) if left else ("start", 1)
+                side = max(away * x for x, _ in ends.values()) * away + away * 26
                 y = np.mean([end for _, end in ends.values()]) - 15 * (len(ends) + 1) / 2
-                sheet.words((side, y), name, role, anchor="start", bold=True)
+                sheet.words((side, y), name, role, anchor=anchor)
                 for row, word in enumerate(sorted(ends, key=lambda word: ends[word][1]), 1):
-                    at = (side, y + 15 * row + 2)
-                    sheet.arrow(
-                        (ends[word][0] + 5, ends[word][1]), (side - 3, at[1]), width=0.6, head=False
-                    )
-                    sheet.words(at, word, anchor="start", size=SMALL)
+                    point, at = ends[word], (side, y + 15 * row + 2)
+                    line = (point[0] + 5 * away, point[1]), (side - 3 * away, at[1])
+                    sheet.arrow(*line, width=0.6, head=False)
+                    sheet.words(at, word, anchor=anchor, size=SMALL)
         return sheet
 
     listed = "; ".join(f"{name}: {', '.join(words)}" for name, words in groups.items())
