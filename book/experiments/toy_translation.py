@@ -5,7 +5,9 @@ behind its noun, articles, possessives and adjectives follow the noun's gender, 
 words, "il mio" or "la mia".
 """
 
+import base64
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +16,9 @@ from torch import nn
 
 from book.experiments import Experiment
 from solutions.ch01_embeddings import build_vocabulary, encode
-from solutions.ch08_encoder_decoder import Transformer, greedy_decode
+from solutions.ch08_encoder_decoder import Transformer, greedy_decode, sinusoidal_positions
 
+LONGEST = 20  # words of a translation, `<bos>` counted
 DETERMINERS = {
     "the": ("il", "la"),
     "a": ("un", "una"),
@@ -126,7 +129,7 @@ class Translator:
 
     def translate(self, sentence):
         """Return the words that greedy decoding writes, without `<bos>`, `<eos>` and padding."""
-        ids = greedy_decode(self.model, self.source(sentence), max_len=20)[0]
+        ids = greedy_decode(self.model, self.source(sentence), max_len=LONGEST)[0]
         return " ".join(self.words(ids[ids > 2]))
 
 
@@ -241,41 +244,62 @@ def cross_attention(model, src, tgt):
     return torch.stack(seen)
 
 
-def decoding_steps(translator, sentence, decimals=3):
-    """Decode a sentence greedily, and note every step.
-
-    Returns:
-        dict: `source`, its words, and what `noted_steps` returns.
-    """
-    ids = greedy_decode(translator.model, translator.source(sentence), max_len=20)
-    return {"source": sentence.split(), **noted_steps(translator, sentence, ids, decimals)}
-
-
-def noted_steps(translator, sentence, ids, decimals=3):
-    """Note what the model knows at every step of writing.
+def explorer_state(translators, sentences):
+    """Return what the explorer of decoding needs to run decoders by itself.
 
     Args:
-        ids: (1, tgt_len) int64, what is written, `<bos>` first.
+        translators: dict from what a reader calls it to the Translator. All have the same words,
+            and decoders of one post-norm layer.
+        sentences: English ones, which it translates.
+    """
+    (some, *_) = translators.values()
+    return {
+        "sentences": [{"source": sentence.split()} for sentence in sentences],
+        "vocabulary": list(some.italian),
+        "decoders": [
+            {"name": name, **packed_decoder(each.model, map(each.source, sentences))}
+            for name, each in translators.items()
+        ],
+    }
+
+
+@torch.no_grad()
+def packed_decoder(model, sources):
+    """Pack a decoder of one layer, with what its cross-attention reads of some sentences.
+
+    Args:
+        model: a Transformer.
+        sources: (1, src_len) int64 each.
 
     Returns:
-        dict: `steps`, one for each word written: `logits` over the Italian vocabulary, and
-        `attention`, by head, the weights over the source's words, both rounded; `chosen`, the ids
-        written, `<bos>` not counted.
+        dict: `heads`; `shapes`, of each matrix by its name, where a linear layer has its bias in a
+        last column; `numbers`, those of all matrices in this order, as multiples of `unit` in 16
+        bits each, written in base64.
     """
-    src = translator.source(sentence)
-    with torch.no_grad():
-        logits = translator.model(src, ids[:, :-1])[0]  # (tgt_len, vocab_size)
-    attention = cross_attention(translator.model, src, ids[:, :-1])[-1, 0].transpose(
-        0, 1
-    )  # (tgt_len, heads, src_len)
-    steps = [
-        {
-            "logits": row.numpy().round(decimals).tolist(),
-            "attention": heads.numpy().round(decimals).tolist(),
-        }
-        for row, heads in zip(logits.double(), attention.double(), strict=True)
-    ]
-    return {"steps": steps, "chosen": ids[0, 1:].tolist()}
+    (layer,) = model.decoder
+    linear = {"generator": model.generator}
+    linear |= {f"self_{name}": getattr(layer.self_attention, f"w_{name}") for name in "qkvo"}
+    linear |= {f"cross_{name}": getattr(layer.cross_attention, f"w_{name}") for name in "qo"}
+    linear |= {name: getattr(layer.feed_forward, name) for name in ("linear_1", "linear_2")}
+    norms = {name: getattr(layer, name) for name in ("norm_1", "norm_2", "norm_3")}
+    matrices = {
+        "words": model.tgt_embedding.weight * math.sqrt(model.d_model),
+        "positions": sinusoidal_positions(LONGEST, model.d_model),
+        **{name: torch.column_stack([each.weight, each.bias]) for name, each in linear.items()},
+        **{name: torch.stack([each.weight, each.bias]) for name, each in norms.items()},
+    }
+    for place, src in enumerate(sources):
+        memory = model.encode(src)[0]  # (src_len, d_model)
+        matrices[f"keys_{place}"] = layer.cross_attention.w_k(memory)
+        matrices[f"values_{place}"] = layer.cross_attention.w_v(memory)
+    numbers = torch.cat([matrix.flatten() for matrix in matrices.values()]).double()
+    unit = numbers.abs().max().item() / (2**15 - 1)
+    return {
+        "heads": layer.self_attention.num_heads,
+        "shapes": {name: list(matrix.shape) for name, matrix in matrices.items()},
+        "numbers": base64.b64encode((numbers / unit).round().numpy().astype("<i2")).decode(),
+        "unit": unit,
+    }
 
 
 EXPERIMENT = Experiment(

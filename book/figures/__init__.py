@@ -104,7 +104,11 @@ from book.figures.flow.ch04_attention import (
 from book.figures.flow.ch05_multi_head import dealt_features, one_head_or_two, split_attend_join
 from book.figures.flow.ch06_masking import padding_mixed_in, who_may_look
 from book.figures.flow.ch07_layers import two_norm_orders, what_is_added
-from book.figures.flow.ch08_encoder_decoder import generation_loop, transformer_diagram
+from book.figures.flow.ch08_encoder_decoder import (
+    all_at_once,
+    generation_loop,
+    transformer_diagram,
+)
 from book.figures.flow.ch09_training import (
     beam_tree,
     questions_of_a_sentence,

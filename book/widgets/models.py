@@ -15,7 +15,6 @@ READ = (
     "my old dog saw a bird today",
     "mouse the likes small again man",
 )
-LONGEST_TRANSLATION = 20
 
 
 def explore_copying(additive_attention, seq_len=6, output=4):
@@ -136,11 +135,9 @@ def explore_decoding(greedy_decode):
         greedy_decode: called with the model, src (1, src_len) and max_len; returns (1, out_len)
             int64, `<bos>` first.
     """
-    import torch
-
     from book.experiments import toy_translation
 
-    translator = trained_translator()
+    translator, longest = trained_translator(), toy_translation.LONGEST
     texts = list(toy_translation.KEPT_BACK)
 
     def ask(sentence):
@@ -148,15 +145,12 @@ def explore_decoding(greedy_decode):
             greedy_decode,
             translator.model,
             translator.source(texts[sentence]),
-            max_len=LONGEST_TRANSLATION,
+            max_len=longest,
         )
         ids = numbers(found, (1, None), "ids", greedy_decode)
         name = name_of(greedy_decode)
-        if ids.shape[1] > LONGEST_TRANSLATION:
-            raise Unfit(
-                f"Your {name} returns {ids.shape[1]} ids, although max_len is"
-                f" {LONGEST_TRANSLATION}."
-            )
+        if ids.shape[1] > longest:
+            raise Unfit(f"Your {name} returns {ids.shape[1]} ids, although max_len is {longest}.")
         if ids.shape[1] < 2:
             raise Unfit(f"Your {name} returns {ids.shape[1]} ids: no word behind <bos>.")
         if not np.isin(ids, np.arange(len(translator.italian))).all():
@@ -164,12 +158,9 @@ def explore_decoding(greedy_decode):
                 f"Your {name} returns ids that are not in the vocabulary of"
                 f" {len(translator.italian)} words."
             )
-        return toy_translation.noted_steps(
-            translator, texts[sentence], torch.from_numpy(ids).long()
-        )
+        return {"chosen": ids[0, 1:].astype(int).tolist()}
 
-    sentences = [toy_translation.decoding_steps(translator, text) for text in texts]
-    fixed = {"sentences": sentences, "vocabulary": list(translator.italian)}
+    fixed = toy_translation.explorer_state({"the translator": translator}, texts)
     return drive("decoding", ask, greedy_decode, {"sentence": 0}, fixed)
 
 

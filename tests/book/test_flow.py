@@ -130,6 +130,7 @@ EXAMPLES = {  # the picture -> what it is given
         *(["the", "black", "cat", "sleeps"], ["<bos>", *WRITTEN[:-1]], WRITTEN),
         *([0.9, 0.95, 1, 1, 1], (4, 4)),
     ),
+    "all_at_once": (["<bos>", *WRITTEN[:-1]], WRITTEN),
     "training_loop": ({"src": (64, 9), "tgt": (64, 11), "logits": (64, 10, 345)}, 5.81, 123456),
     "questions_of_a_sentence": (
         ["<bos>", "il", "gatto", "è", "adorabile", "<eos>"],

@@ -1,14 +1,20 @@
-"""The explorer of decoding: its choices are those of a softmax over the model's logits, and keys
-move it.
+"""The explorer of decoding: it runs the decoder as the reference does, it goes on from whatever word
+a reader writes, and keys move it.
 """
 
 import json
 
 import numpy as np
 import pytest
+import torch
 
-from book.experiments.toy_translation import KEPT_BACK
+from book.experiments.toy_translation import KEPT_BACK, cross_attention, packed_decoder
 from solutions.ch04_attention import softmax
+from solutions.ch08_encoder_decoder import Transformer
+
+WRITE = """([state, inputs]) => globalThis.explorers.decoding.outcome(
+    { get: (key) => state[key] }, inputs).chosen"""
+DECODE = "([packed, ids]) => globalThis.explorers.decoding.decode(packed, 0, ids)"
 
 
 @pytest.fixture
@@ -42,21 +48,50 @@ def test_numbers_equal_the_reference(chapter):
         assert result["order"] == np.argsort(logits)[::-1].tolist()
 
 
+def test_the_decoder_is_that_of_the_reference(chapter):
+    torch.manual_seed(0)
+    model = Transformer(9, 11, 8, 2, 1, 1, 16).eval()
+    for parameter in model.decoder.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    src, ids = torch.tensor([[4, 8, 6]]), torch.tensor([[1, 4, 10, 10, 5]])
+    found = chapter.evaluate(DECODE, [packed_decoder(model, [src]), ids[0].tolist()])
+    with torch.no_grad():
+        logits = model(src, ids)[0]
+    # the page has its numbers in 16 bits
+    assert np.allclose(found["logits"], logits, atol=1e-2)
+    assert np.allclose(found["weights"], cross_attention(model, src, ids)[0, 0], atol=1e-2)
+
+
 def test_the_model_of_the_page_writes_the_right_translations(chapter):
-    """The logits that the explorer holds lead, word by word, to the sentences that greedy decoding
-    should write.
-    """
     state = state_of(chapter)
     vocabulary = state["vocabulary"]
-    for sentence, (english, italian) in zip(state["sentences"], KEPT_BACK.items(), strict=True):
-        chosen = [compute(chapter, logits=step["logits"])["next"] for step in sentence["steps"]]
-        assert chosen == sentence["chosen"]
+    for place, (english, italian) in enumerate(KEPT_BACK.items()):
+        chosen = chapter.evaluate(WRITE, [state, {"sentence": place}])
         assert [vocabulary[index] for index in chosen] == [*italian.split(), "<eos>"]
-        assert sentence["source"] == english.split()
-        for step in sentence["steps"]:
-            attention = np.array(step["attention"])  # (heads, src_len)
-            assert attention.shape == (4, len(sentence["source"]))
-            assert np.allclose(attention.sum(axis=1), 1, atol=5e-3)  # rounded to three decimals
+        assert state["sentences"][place]["source"] == english.split()
+
+
+@pytest.mark.parametrize("decoder", [0, 1])
+def test_the_model_goes_on_from_the_word_that_a_reader_writes(chapter, decoder):
+    state = state_of(chapter)
+    vocabulary = state["vocabulary"]
+    chapter.get_by_role("combobox", name="Model").select_option(index=decoder)
+    chapter.get_by_role("button", name="Write the next word").click()
+    other = chapter.locator(".decoding-word").nth(1)
+    written = [*chapter.locator(".decoding-written").inner_text().split()[1:-1], other.inner_text()]
+    other.focus()
+    chapter.keyboard.press("Enter")
+    begun = [vocabulary.index(word) for word in written]
+    chosen = chapter.evaluate(WRITE, [state, {"sentence": 0, "decoder": decoder, "begun": begun}])
+    words = [vocabulary[index] for index in chosen]
+    assert words[:2] == written and chapter.locator(".decoding-own").inner_text() == written[1]
+    assert chapter.locator(".decoding-written").inner_text().split() == ["<bos>", *words[:3]]
+    chapter.get_by_role("button", name="Back").click()
+    said = chapter.locator(".decoding .explorer-verdict").inner_text()
+    assert "The likeliest was" in said
+    chapter.locator(".decoding-word").first.click()  # back to what the model would write
+    assert chapter.locator(".decoding-own").count() == 0
+    assert chapter.errors_seen == []
 
 
 def test_the_keyboard_writes_a_sentence(chapter):

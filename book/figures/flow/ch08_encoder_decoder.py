@@ -1,4 +1,6 @@
-"""Chapter 8: the whole Transformer with its shapes, and the loop that writes a sentence."""
+"""Chapter 8: the whole Transformer with its shapes, the loop that writes a sentence, and the one
+pass that trains on it.
+"""
 
 from book.figures.flow.hand import LINE, SMALL, Drawing, Picture, Place, width_of
 
@@ -6,6 +8,7 @@ ENCODER, DECODER = 76, 252  # where the two columns are
 WIDE, PAD = 144, 12  # of a box: its width, and what its height has beyond its lines
 SELF, CROSS, NETWORK = -148, -236, -324  # heights of the parts of a layer
 LINEAR, SOFTMAX, OUT = -404, -456, -508  # and of what is above them
+WORD, ROW, NEXT = (46, 26), 44, 24  # a word's cell, from row to row, from a row to its next word
 NORM = "add & norm"
 
 STATIONS = (
@@ -20,7 +23,7 @@ STATIONS = (
 )
 
 
-def transformer_diagram(shapes=None):
+def transformer_diagram(shapes=None, height=None):
     """Draw the whole Transformer from bottom to top: the encoder on the left, the decoder on the
     right, and the memory between them.
 
@@ -30,6 +33,7 @@ def transformer_diagram(shapes=None):
     Args:
         shapes: dict from each of `STATIONS` to the shape of that tensor; None for a drawing without
             shapes.
+        height: how many layers each stack has; None for N.
 
     Returns:
         the Picture.
@@ -43,6 +47,8 @@ def transformer_diagram(shapes=None):
     across = f"cross-attention\n{NORM}"
     if said:
         across = across.replace("\n", f"\nweights {said['cross-attention']}\n")
+
+    many, layers = height or "N", "layer" if height == 1 else "layers"
 
     def draw(phone):
         sheet = Drawing()
@@ -98,19 +104,19 @@ def transformer_diagram(shapes=None):
             corners = [_around(x, low), _around(x, NETWORK)]
             sheet.frame(corners, "", role, around=8)
             left = (x - WIDE / 2 - 8, low + 46)
-            sheet.words(left, f"N {role}\nlayers", role, anchor="start", size=SMALL)
+            sheet.words(left, f"{many} {role}\n{layers}", role, anchor="start", size=SMALL)
         return sheet
 
     shown = "; ".join(f"{name} {shape}" for name, shape in said.items())
     return Picture(
         "Two columns, from bottom to top. On the left the source goes through embedding and"
-        " positions into N encoder layers of self-attention and feed-forward, and becomes the"
-        f" memory. On the right {' '.join(below_all.split())} goes through embedding and positions"
-        " into N decoder layers of masked self-attention, cross-attention and feed-forward, then"
-        f" through a linear layer and a softmax to the {' '.join(above_all.split())}. Each part of"
-        " a layer ends in add and norm. One thick arrow leads keys and values from the memory"
-        " to the cross-attention, where the queries come from"
-        f" below.{f' Shapes: {shown}.' if said else ''}",
+        f" positions into {many} encoder {layers} of self-attention and feed-forward, and becomes"
+        f" the memory. On the right {' '.join(below_all.split())} goes through embedding and"
+        f" positions into {many} decoder {layers} of masked self-attention, cross-attention and"
+        f" feed-forward, then through a linear layer and a softmax to the"
+        f" {' '.join(above_all.split())}. Each part of a layer ends in add and norm. One thick"
+        " arrow leads keys and values from the memory to the cross-attention, where the queries"
+        f" come from below.{f' Shapes: {shown}.' if said else ''}",
         draw,
     )
 
@@ -205,4 +211,74 @@ def generation_loop(source, written, chosen, probabilities, memory_shape):
             f"The decoder reads “{' '.join(written[: place + 1])}” and chooses “{word}”."
             for place, word in enumerate(chosen)
         ),
+    )
+
+
+def all_at_once(reads, says):
+    """Draw the questions that a sentence asks of the decoder: in training all in one pass, where
+    the mask hides the words to come, and in decoding one pass after the other.
+
+    Args:
+        reads: the words that the decoder reads, one a position.
+        says: the word that it should say at each position: those that it reads, shifted by one.
+
+    Returns:
+        the Picture.
+    """
+    count, (wide, tall) = len(reads), WORD
+
+    def draw(phone):
+        sheet = Drawing()
+        for panel, title in enumerate(("training: one pass", f"decoding: {count} passes")):
+            left, top = (0, (ROW * count + 108) * panel) if phone else (356 * panel, 0)
+            out = left + wide * count + NEXT + wide / 2
+            sheet.words((left, top - 46), title, anchor="start", bold=True)
+            sheet.words((left, top - 20), "may see", "muted", anchor="start", size=SMALL)
+            said = "should say" if not panel else "writes"
+            sheet.words((out, top - 20), said, "muted", size=SMALL)
+            rows, before = [], None
+            for row, word in enumerate(says):
+                y = top + ROW * row
+                middle, hidden = (out, y + tall / 2), [] if panel else reads[row + 1 :]
+                past, strong = [reads[: row + 1]], [[0.6] * (row + 1)]
+                seen = sheet.cells((left, y), past, "decoder", cell=WORD, shares=strong)
+                start = seen.east
+                if hidden:
+                    blank, none = [[""] * len(hidden)], [[0] * len(hidden)]
+                    grey = sheet.cells(seen.at(1, 0), blank, "masked", cell=WORD, shares=none)
+                    for place, each in enumerate(hidden):
+                        centre = grey.column(place, len(hidden)).centre
+                        sheet.words(centre, each, "masked", size=SMALL)
+                    start = grey.east
+                chosen = sheet.box(
+                    middle, word, "decoder", width=wide, height=tall, size=SMALL, kind="solid"
+                )
+                sheet.arrow(start, chosen.west, role="decoder")
+                if before:
+                    turn = before.y + tall + (ROW - tall) / 2
+                    cell = (left + wide * (row + 0.5), y)
+                    corner, down = (before.centre[0], turn), (cell[0], turn)
+                    sheet.arrow(before.south, corner, down, cell, role="decoder", dashed=True)
+                before = chosen if panel else None
+                rows += [seen, chosen]
+            if not panel:
+                sheet.frame(rows, "", "decoder", around=6)
+            notes = (
+                "the mask hides\nthe grey words",
+                "a row begins when the word\nbefore it is written",
+            )
+            below = (left, top + ROW * count + 14)
+            sheet.words(below, notes[panel], "muted", anchor="start", size=SMALL)
+        return sheet
+
+    questions = "; ".join(
+        f"from “{' '.join(reads[: place + 1])}” to {word}" for place, word in enumerate(says)
+    )
+    return Picture(
+        f"The same {count} questions twice: {questions}. On the left, in training, one frame is"
+        f" around all {count} rows: each holds all the words that are read, and those that its"
+        " position must not see are grey; the first grey one is the word that it should say. On"
+        " the right, in decoding, each row holds only the words written so far, and a dashed"
+        " arrow leads from the word that a row writes to its place in the next row.",
+        draw,
     )
