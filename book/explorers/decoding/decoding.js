@@ -230,7 +230,8 @@
         return place === step + 1 ? html("strong", {}, text) : text;
       });
       written.replaceChildren(...texts.flatMap((each) => [each, " "]));
-      question.replaceChildren("What could come after ", spoken(before));
+      question.replaceChildren("What could come after ", spoken(before),
+        open ? "? Press a word to write it." : "");
       drawCandidates(result, logits[step], id);
       drawLooks(source, attention);
 
