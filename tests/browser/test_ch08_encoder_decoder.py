@@ -86,7 +86,7 @@ def test_the_model_goes_on_from_the_word_that_a_reader_writes(chapter, decoder):
     words = [vocabulary[index] for index in chosen]
     assert words[:2] == written and chapter.locator(".decoding-own").inner_text() == written[1]
     assert chapter.locator(".decoding-written").inner_text().split() == ["<bos>", *words[:3]]
-    chapter.get_by_role("button", name="Back").click()
+    chapter.locator(".decoding").get_by_role("button", name="Back").click()
     said = chapter.locator(".decoding .explorer-verdict").inner_text()
     assert "The likeliest was" in said
     chapter.locator(".decoding-word").first.click()  # back to what the model would write
