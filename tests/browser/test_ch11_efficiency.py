@@ -105,16 +105,52 @@ def test_a_tile_that_has_gone_by_is_no_longer_shown(chapter):
     assert set(gone.all_inner_texts()) == {"·"}
 
 
-def test_the_correction_of_the_old_total_is_shown(chapter):
-    scores = state_of(chapter)["scores"][0]
-    chapter.get_by_role("slider", name="Keys in a block").press("Home")
-    first_query = chapter.locator(".tiles-known tbody tr").first.locator("td")
-    assert first_query.nth(1).inner_text() == "\N{EN DASH}"  # nothing was known before
-    for number in (2, 3):
+def described(pairs):
+    """Return maximum, total and average of pairs of a score and a value."""
+    maximum = max(score for score, _ in pairs)
+    shares = [math.exp(score - maximum) for score, _ in pairs]
+    average = sum(share * value for share, (_, value) in zip(shares, pairs, strict=True))
+    return maximum, sum(shares), average / sum(shares)
+
+
+def test_the_merge_of_a_step_is_shown_in_full(chapter):
+    state = state_of(chapter)
+    chapter.get_by_label("Merge shown for the query").select_option("and")
+    merged = chapter.locator(".tiles-merge tbody tr")
+
+    def cells(row):
+        return [
+            float(text.replace("−", "-"))
+            for text in merged.nth(row).locator("td").all_inner_texts()
+            if text
+        ]
+
+    assert merged.first.locator("td").all_inner_texts() == ["−∞", "0.00", "0.00", "–"]
+    chapter.get_by_role("button", name="Next block").click()
+    pairs = list(zip(state["scores"][2], state["values"], strict=True))
+    both = described(pairs[:6])
+    for row, part in enumerate((pairs[:3], pairs[3:6])):
+        maximum, total, average = described(part)
+        left = math.exp(maximum - both[0]) * total
+        assert cells(row) == pytest.approx([maximum, total, left, average], abs=0.0051)
+    assert cells(2) == pytest.approx(both, abs=0.0051)
+    lefts = [cells(row)[2] for row in (0, 1)]
+    assert sum(lefts) == pytest.approx(both[1], abs=0.011)
+
+
+def test_a_block_of_which_a_query_sees_nothing_changes_nothing(chapter):
+    blocks = chapter.get_by_role("slider", name="Keys in a block")
+    blocks.press("Home")
+    blocks.press("ArrowRight")
+    chapter.get_by_role("checkbox", name="causal: no query sees a later word").press("Space")
+    for _ in range(3):
         chapter.get_by_role("button", name="Next block").click()
-        shrunk = math.exp(max(scores[: number - 1]) - max(scores[:number]))
-        total = sum(math.exp(score - max(scores[:number])) for score in scores[:number])
-        assert first_query.all_inner_texts()[1:3] == [f"{shrunk:.2f}", f"{total:.2f}"]
+    before, fresh, both = (
+        row.locator("td").all_inner_texts()
+        for row in chapter.locator(".tiles-merge tbody tr").all()
+    )
+    assert fresh == ["−∞", "0.00", "0.00", "–"]
+    assert both == [*before[:2], "", before[3]] and before[1] == before[2]
 
 
 def test_another_block_size_begins_again(chapter):

@@ -1,31 +1,45 @@
 // Attention in tiles, stepped through block by block (ch11): the table of scores, of which one
 // tile is in memory, and for each query what is known of all keys so far. The scores and the
-// values, one number for each key, come with the state, with the words. The factor by which the
-// old total was corrected has a column of its own, because it is the step that is forgotten.
+// values, one number for each key, come with the state, with the words. For one query the merge of
+// this step is shown in full, so that a reader can redo it: both totals are corrected, and to
+// correct them is the step that is forgotten.
 (() => {
-  const { html, headings, slider, checkbox, stepper, shown, mount } = globalThis.explorerKit;
-  const start = { block: 3, step: 1, causal: false };
+  const { html, headings, slider, checkbox, picker, stepper, shown, sum, mount } =
+    globalThis.explorerKit;
+  const start = { block: 3, step: 1, causal: false, query: 0 };
+  const NOTHING = { maximum: -Infinity, total: 0, average: 0 };
 
-  // One description for each query: maximum, total and average, as `merge` of the notebook has
-  // them. -Infinity is the maximum of no key at all.
+  // Maximum, total and average of pairs of a score and a value, as the page's `described` has them.
+  function described(pairs) {
+    if (!pairs.length) return NOTHING;
+    const maximum = Math.max(...pairs.map(([score]) => score));
+    const shares = pairs.map(([score]) => Math.exp(score - maximum));
+    const total = sum(shares);
+    return { maximum, total, average: sum(pairs.map(([, value], i) => shares[i] * value)) / total };
+  }
+
+  // The description of both sets, as `merge` of the notebook has it, and what was merged: each set
+  // with what is left of its total when it is measured from the new maximum.
+  function merge(old, fresh) {
+    const maximum = Math.max(old.maximum, fresh.maximum);
+    const left = ({ maximum: own, total }) => (total ? Math.exp(own - maximum) * total : 0);
+    const parts = [old, fresh].map((each) => ({ ...each, left: left(each) }));
+    const total = parts[0].left + parts[1].left;
+    const average = total ? sum(parts.map((each) => each.left * each.average)) / total : 0;
+    return { maximum, total, average, parts };
+  }
+
   function compute({ scores, values, block, step, causal }) {
     const queries = scores.length, keys = values.length;
     const seen = (query, key) => !causal || key <= keys - queries + query;
     const blocks = Math.ceil(keys / block), now = Math.min(Math.max(step, 1), blocks);
-    let running = scores.map(() => ({ maximum: -Infinity, total: 0, average: 0, shrunk: 1 }));
+    let running = scores.map(() => NOTHING);
     for (let number = 0; number < now; number += 1) {
       const from = number * block, to = Math.min(from + block, keys);
-      running = running.map((old, query) => {
+      running = running.map(({ maximum, total, average }, query) => {
         const there = scores[query].slice(from, to).map((score, i) => [score, values[from + i]])
           .filter((_, i) => seen(query, from + i));
-        const maximum = Math.max(old.maximum, ...there.map(([score]) => score));
-        const shrunk = old.total ? Math.exp(old.maximum - maximum) : 0;
-        let total = shrunk * old.total, summed = total * old.average;
-        for (const [score, value] of there) {
-          total += Math.exp(score - maximum);
-          summed += Math.exp(score - maximum) * value;
-        }
-        return { maximum, total, average: total ? summed / total : 0, shrunk };
+        return merge({ maximum, total, average }, described(there));
       });
     }
     const from = (now - 1) * block, to = Math.min(from + block, keys);
@@ -43,6 +57,7 @@
     const causal = checkbox("causal: no query sees a later word",
       (on) => choose({ causal: on, step: 1 }));
     const walk = stepper("Next block", (by) => choose({ step: model.get("step") + by }));
+    const chosen = picker("Merge shown for the query", queries, (query) => choose({ query }));
     const controls = html("div", { class: "explorer-controls" }, block.field, causal.field,
       walk.field);
 
@@ -54,12 +69,21 @@
         html("th", { scope: "row", class: "tiles-query" }, queries[i]), ...row))),
       html("tfoot", {}, html("tr", {}, html("th", { scope: "row" }, "value"),
         ...values.map((value) => html("td", {}, `${value}`)))));
-    const known = scores.map(() => [html("td"), html("td"), html("td"), html("td")]);
+    const row = (name, cells, attributes = {}) =>
+      html("tr", {}, html("th", { scope: "row", ...attributes }, name), ...cells);
+    const empty = (count) => Array.from({ length: count }, () => html("td"));
+    const known = scores.map(() => empty(3));
     const description = html("table", { class: "tiles-known" },
       html("caption", {}, "What is known of all keys so far"),
-      headings(["", "maximum", "old total \u00d7", "total", "average"]),
-      html("tbody", {}, ...known.map((row, i) => html("tr", {},
-        html("th", { scope: "row", class: "tiles-query" }, queries[i]), ...row))));
+      headings(["", "maximum", "total", "average"]),
+      html("tbody", {},
+        ...known.map((cells, i) => row(queries[i], cells, { class: "tiles-query" }))));
+    const merged = [empty(4), empty(4), empty(4)];
+    const sets = ["known before", "new block", "together"];
+    const merging = html("table", { class: "tiles-known tiles-merge" },
+      html("caption", {}, "The merge of this step, for one query"),
+      headings(["", "maximum", "total", "shrinks to", "average"]),
+      html("tbody", {}, ...sets.map((name, i) => row(name, merged[i]))));
 
     const number = (value) => (value === -Infinity ? "−∞" : shown(value));
     function update(now) {
@@ -73,18 +97,25 @@
         const score = found.seen(query, key) ? shown(scores[query][key], 1) : "−∞";
         cell.textContent = where === "now" ? score : where === "gone" ? "·" : "";
       }));
-      known.forEach(([maximum, shrunk, total, average], query) => {
+      chosen.input.value = now.query;
+      known.forEach(([maximum, total, average], query) => {
         const each = found.running[query];
         maximum.textContent = number(each.maximum);
-        shrunk.textContent = each.shrunk ? shown(each.shrunk) : "\u2013"; // nothing was known before
         total.textContent = number(each.total);
         average.textContent = number(each.average);
+      });
+      const whole = found.running[now.query];
+      [...whole.parts, whole].forEach(({ maximum, total, left, average }, i) => {
+        const written = [number(maximum), shown(total), left === undefined ? "" : shown(left),
+          total ? shown(average) : "–"]; // no key, no average
+        merged[i].forEach((cell, place) => { cell.textContent = written[place]; });
       });
       const end = found.done ? " All keys have gone by: the averages are the output." : "";
       say(`Block ${found.now} of ${found.blocks}. ${found.tile} scores are in memory, and the whole
         table would have ${found.table}.${end}`.replace(/\s+/g, " "));
     }
-    return { update, children: [controls, verdict, table, description] };
+    return { update, children: [controls, verdict, table, description,
+      chosen.field, merging] };
   }
 
   mount("tiles", { start, compute, build });
