@@ -2,8 +2,7 @@
 // positions that its decoder computes and the multiplications that this takes. One sentence comes
 // with the page; the model is fetched when the reader asks for another, and then writes it twice.
 (() => {
-  const { html, draw, figure, slider, svg, shown, counted, italian, said, mount } =
-    globalThis.explorerKit;
+  const { html, slider, shown, counted, italian, said, mount } = globalThis.explorerKit;
   const { writing, idsOf, joined, isWord, asking, pause } = globalThis.translating;
   const MILLION = 1e6;
   const WAYS = ["with", "without"];
@@ -35,19 +34,6 @@
     });
   }
 
-  // A triangle of squares: a row for each word that is written, a square for each position, filled
-  // where it is computed in this row.
-  function triangle(rows, way, now) {
-    const size = Math.max(8, rows.length), picture = svg(size, size, { "aria-hidden": "true" });
-    rows.slice(0, now).forEach((row, line) => {
-      const { positions } = row[way];
-      for (let column = 0; column <= line; column += 1)
-        draw(picture, "rect", { x: column + 0.1, y: line + 0.1, width: 0.8, height: 0.8, rx: 0.1,
-          class: column > line - positions ? "cache-computed" : "cache-read" });
-    });
-    return picture;
-  }
-
   function build({ model, el, choose, verdict, say }) {
     const first = model.get("first");
     const numbered = (words) => words.map((_, i) => ({ with: 1, without: i + 1 }));
@@ -59,10 +45,6 @@
     const sentence = html("p", { class: "cache-sentence", lang: "it" });
     const walk = slider("Words written", { min: 1, max: now.written.length },
       (word) => choose({ word }));
-    const squares = WAYS.map(() => html("div", { class: "cache-squares" }));
-    const parts = html("div", { class: "explorer-parts cache-parts" },
-      ...WAYS.map((way, i) => figure(way === "with" ? "With the cache" : "Without it",
-        squares[i])));
     const column = (name, attributes = {}) => html("th", { scope: "col", ...attributes }, name);
     const over = (name) => column(name, { scope: "colgroup", colspan: 2 });
     const head = html("thead", {},
@@ -74,9 +56,8 @@
       head,
       rows, totals);
     const note = html("p", { class: "explorer-note" },
-      "Filled squares are positions that are computed, hollow ones are read from the cache. Each " +
-      "row is one word. Reading the source and scoring the vocabulary are not counted, because they " +
-      "take the same work both ways.");
+      "Reading the source and scoring the vocabulary are not counted, because they take the same " +
+      "work both ways.");
 
     const named = (word) => (isWord(word) ? italian(`“${word}”`) : "the end");
     const millions = (number) => shown(number / MILLION, 3);
@@ -90,7 +71,6 @@
       walk.input.max = Math.max(1, found.length);
       walk.show(last, last ? `${last} of ${found.length}` : "", counted(last, "word"));
       sentence.textContent = joined(now.written.slice(0, last).filter(isWord));
-      squares.forEach((box, i) => box.replaceChildren(triangle(found, WAYS[i], last)));
       rows.replaceChildren(...found.slice(0, last).map((row, i) =>
         line(isWord(now.written[i]) ? italian(now.written[i]) : "end", row)));
       totals.replaceChildren(...(last ? [line("so far", found[last - 1].so_far)] : []));
@@ -133,8 +113,8 @@
       status.textContent = `${status.textContent} ${outcome}`.trim();
     }
 
-    return { update, stop, children: [form, status, offered, sentence, walk.field, verdict, parts,
-      table, note] };
+    return { update, stop, children: [form, status, offered, sentence, walk.field, verdict, table,
+      note] };
   }
 
   mount("cache", { start, compute, build });
