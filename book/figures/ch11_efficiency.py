@@ -6,27 +6,32 @@ import numpy as np
 from book.figures.style import BLUE, GREEN, GREY, ORANGE
 
 
-def cost_by_length(lengths, curves, unit):
-    """Draw what grows with the length, on logarithmic axes.
+def bytes_by_length(lengths, growing, levels):
+    """Draw what grows with the length beside what does not, on logarithmic axes.
 
     Args:
         lengths: (points,) words.
-        curves: dict from a label to (points,) numbers.
-        unit: what the numbers count.
+        growing: dict from a label to (points,) bytes: three caches, and a table.
+        levels: dict from a label to the bytes that do not depend on the length: two.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(4.8, 3.2))
-    for (label, numbers), colour in zip(curves.items(), (ORANGE, BLUE), strict=True):
-        ax.plot(lengths, numbers, "o-", color=colour, markersize=5, label=label)
-    ax.set(xscale="log", yscale="log", xlabel="words", ylabel=unit)
-    ax.legend(loc="upper left")
+    figure, ax = plt.subplots(figsize=(5.6, 4.2))
+    looks = [(BLUE, "-"), (BLUE, "--"), (BLUE, ":"), (ORANGE, "-"), (GREEN, "-"), (GREY, ":")]
+    flat = {label: [number] * len(lengths) for label, number in levels.items()}
+    for (label, numbers), (colour, style) in zip((growing | flat).items(), looks, strict=True):
+        ax.plot(lengths, np.array(numbers) / 1e9, style, color=colour, label=label)
+    ax.set(xscale="log", yscale="log", xlabel="words", ylabel="GB", ylim=(1e-4, 1e4))
+    ax.set_xticks([10**power for power in range(3, 7)], ["1k", "10k", "100k", "1M"])
+    ax.set_yticks([1e-3, 0.1, 10, 1e3], ["0.001", "0.1", "10", "1,000"])
+    ax.minorticks_off()
+    ax.legend(loc="lower right")
     return figure
 
 
-def measured_over_promised(lengths, runs, start):
-    """Draw how many times as long each run took as its own time at one length promises, if time
+def measured_over_predicted(lengths, runs, start):
+    """Draw how many times as long each run took as its own time at one length predicts, if time
     grows with the square of the length.
 
     Args:
@@ -44,7 +49,7 @@ def measured_over_promised(lengths, runs, start):
     for number, (times, colour) in enumerate(zip(runs, (ORANGE, BLUE, GREEN), strict=True), 1):
         ratio = np.array(times) / (times[start] * squares)
         ax.plot(lengths, ratio, "o-", color=colour, markersize=5, label=f"run {number}")
-    ax.set(xscale="log", xlabel="words", ylabel="measured / promised", ylim=(0, None))
+    ax.set(xscale="log", xlabel="words", ylabel="measured / predicted", ylim=(0, None))
     ax.set_xticks(lengths, [f"{each // 1000}k" for each in lengths])
     ax.minorticks_off()
     ax.legend(loc="lower right")

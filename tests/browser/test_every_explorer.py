@@ -29,6 +29,7 @@ PAGES = {
     "budget": "ch10_memory",
     "tiles": "ch11_efficiency",
     "cache": "ch11_efficiency",
+    "cards": "ch11_efficiency",
     "ablation": "ch12_interpretation",
     "family": "ch13_family",
     "sampler": "ch13_family",

@@ -114,7 +114,7 @@ def two_loops(blocks, tile, now):
             sheet.words((place.centre[0], place.y - 12), name, role, size=SMALL)
         sheet.frame(
             [*slow, Place(left - 40, -24, right - left + 80, low)],
-            "main memory: large and slow",
+            "main memory: large and slow, 2 TB/s",
             around=12,
         )
         size = {"height": 40, "size": SMALL}
@@ -135,7 +135,7 @@ def two_loops(blocks, tile, now):
         )
         sheet.frame(
             [query, key, value, known, scores],
-            "fast memory of one multiprocessor",
+            "fast memory of one multiprocessor: 163 KB",
             around=12,
             above=False,
         )
@@ -157,10 +157,11 @@ def two_loops(blocks, tile, now):
         return sheet
 
     return Picture(
-        f"Two frames. The upper one is the main memory of a GPU, large and slow: {blocks[0]} blocks"
-        f" of queries, {blocks[1]} of keys and values, {blocks[0]} of the output. The lower one is"
-        f" the fast memory of one multiprocessor: {rows} queries, {columns} keys with their"
-        f" values, the {rows} by {columns} scores that are made of queries and keys, and the"
+        "Two frames. The upper one is the main memory of a GPU, large and slow with its 2 TB/s:"
+        f" {blocks[0]} blocks of queries, {blocks[1]} of keys and values, {blocks[0]} of the"
+        " output. The lower one is the fast memory of one multiprocessor, 163 KB:"
+        f" {rows} queries, {columns} keys with their values, the {rows} by {columns} scores that"
+        " are made of queries and keys, and the"
         " maximum, total and average into which scores and values are merged. A block of queries"
         " comes down once, the blocks of keys and values come one by one, for each block of"
         " queries again, and a block of the output goes up once, at the end. The scores have no"
