@@ -67,7 +67,7 @@
         bars[i].style.width = `${(100 * found[name]) / room}%`;
         rows[name].textContent = inGB(found[name]);
       });
-      const cards = counted(found.cards, "card");
+      const cards = `${grouped(found.cards)} cards`; // the weights alone fill two
       caption.textContent = `Memory: ${inGB(found.bytes)} of ${inGB(room)}`;
       [grouped(found.cards), inTime(found.step), digits(found.perCard), digits(found.reading)]
         .forEach((text, i) => { Object.values(rows)[i + parts.length].textContent = text; });
