@@ -9,18 +9,19 @@ from book.figures.maps import heatmap
 from book.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL
 
 
-def rows_of_dots(groups, xlabel, *, limits=None, highlight=()):
+def rows_of_dots(groups, xlabel, *, limits=None, highlight=(), width=6.2):
     """Show one number per training as dots, in one row for each of several things.
 
     Args:
         groups: dict from a label to its numbers, one for each training.
         limits: of the axis.
         highlight: the labels whose dots are orange.
+        width: of the figure, in inches; the narrower, the larger its letters on a phone.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.2, 0.8 + 0.32 * len(groups)))
+    figure, ax = plt.subplots(figsize=(width, 0.8 + 0.32 * len(groups)))
     for row, (label, numbers) in enumerate(groups.items()):
         colour = ORANGE if label in highlight else BLUE
         ax.axhline(row, color="#E4E4E4", linewidth=0.8, zorder=0)
@@ -42,7 +43,8 @@ def noun_or_article(heads):
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(5.4, 4.4))
+    figure, ax = plt.subplots(figsize=(5.0, 4.4))
+    heads = sorted(heads, key=lambda head: -head["wrong"])  # so that no bubble hides a smaller one
     for layer, colour in ((0, BLUE), (1, ORANGE)):
         chosen = [head for head in heads if head["layer"] == layer]
         ax.scatter(
@@ -77,20 +79,26 @@ def noun_or_article(heads):
     return figure
 
 
-def answers(shares, rows, columns, *, decimals=2):
+def answers(shares, rows, columns, *, decimals=2, **axes):
     """Show what is given to each of several things as colours, narrow enough for a phone, with
     slanted names.
 
     Args:
-        shares: (rows, columns); what is below 0 is white, as 0 is.
+        shares: (rows, columns); what is below 0 is red.
         rows, columns: names of what gives, and of what gets.
         decimals: digits after the point; None leaves the numbers out.
+        axes: `xlabel` and `ylabel`, if they need titles.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(5.0, 1.2 + 0.34 * len(rows)))
-    heatmap(shares, rows, columns, xlabel=None, ylabel=None, decimals=decimals, ax=ax)
+    titles = {"xlabel": None, "ylabel": None} | axes
+    heatmap(shares, rows, columns, decimals=decimals, ax=ax, **titles)
+    if np.min(np.asarray(shares)) < 0:
+        (image,) = ax.images
+        largest = image.get_clim()[1]
+        image.set(cmap="RdBu", clim=(-largest, largest))
     ax.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor")
     return figure
 
@@ -107,7 +115,7 @@ def heads_forming(looks, seed):
     Returns:
         the matplotlib figure.
     """
-    figure, (losses, scores) = plt.subplots(2, 1, figsize=(6.2, 4.6), sharex=True)
+    figure, (losses, scores) = plt.subplots(2, 1, figsize=(5.0, 4.8), sharex=True)
     seeds = sorted({look["seed"] for look in looks}, key=lambda each: each == seed)
     for each in seeds:
         mine = [look for look in looks if look["seed"] == each]
@@ -132,8 +140,8 @@ def heads_forming(looks, seed):
             ax.plot(steps, numbers, color=colour, label=label if strong else None, **faint)
     losses.set(ylabel="loss (nats)", ylim=(0, None))
     scores.set(xlabel="step", ylabel="weight", ylim=(0, 1), xlim=(0, looks[-1]["step"]))
-    losses.legend(loc="lower left", fontsize=8)
-    scores.legend(loc="upper left", fontsize=8)
+    losses.legend(loc="lower left", fontsize=9)
+    scores.legend(loc="upper left", fontsize=9)
     return figure
 
 
@@ -148,7 +156,7 @@ def two_circuits(titles, labels, matrices):
     Returns:
         the matplotlib figure.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(6.2, 3.2))
+    figure, axes = plt.subplots(1, 2, figsize=(4.8, 2.8))
     for ax, title, (rows, columns), matrix in zip(axes, titles, labels, matrices, strict=True):
         ax.imshow(np.clip(matrix, 0, None), cmap=SEQUENTIAL, vmin=0)
         ax.set(title=title, ylabel=rows, xlabel=columns, xticks=(), yticks=())

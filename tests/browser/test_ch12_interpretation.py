@@ -67,7 +67,7 @@ def test_what_carries_a_gender_is_what_was_patched(chapter):
 def test_the_table_of_methods_is_the_record(chapter, row, method):
     cells = chapter.get_by_role("row").filter(has=chapter.get_by_role("cell", name=row, exact=True))
     found = runs("explanations", method=method)
-    wanted = [shown([run[key] for run in found]) for key in ("linked", "top")]
+    wanted = [shown([run[key] for run in found]) for key in ("linked", "noun", "top")]
     assert cells.get_by_role("cell").all_inner_texts() == [row, *wanted]
 
 

@@ -50,14 +50,11 @@
     return fresh;
   }
 
-  // The head of the cross-attention that looks hardest at one word, and at which.
-  function hardest(weights) {
-    let best = { weight: -1 };
-    weights.forEach((heads, layer) => heads.forEach((row, head) => {
-      const word = largestAt(row);
-      if (row[word] > best.weight) best = { layer, head, word, weight: row[word] };
-    }));
-    return best;
+  // How many heads of the cross-attention look hardest at which word: [word, heads], most heads first.
+  function lookedAt(weights) {
+    const heads = new Map();
+    for (const word of weights.flat().map(largestAt)) heads.set(word, (heads.get(word) ?? 0) + 1);
+    return [...heads].sort(([one, few], [other, many]) => many - few || one - other);
   }
 
   function build({ model, el, choose, verdict, say }) {
@@ -95,7 +92,7 @@
     const asked = html("p", { class: "explorer-note" }, "Choose a word that was written with all heads. " +
       "Each head of the cross-attention then shows at which English word it looked hardest, and " +
       "with which weight. Below that, once you have tried each head alone, is the difference " +
-      "without it.");
+      "when it is off alone.");
     const board = html("div", { class: "ablation-board" });
     const reset = button("All heads on", () => {
       gates = gatesOf(shape);
@@ -171,7 +168,7 @@
         const row = kind === "cross" && weights ? weights[layer][head] : null;
         look.textContent = row ? ` ${whole.source[largestAt(row)]} ${shown(Math.max(...row))}` : "";
         const lead = found[i]?.leads?.[place];
-        alone.textContent = lead === undefined ? "" : `off: ${shown(lead, 1)}`;
+        alone.textContent = lead === undefined ? "" : `alone off: ${shown(lead, 1)}`;
         // what is lost, as a share of what all heads have
         const lost = lead === undefined ? 0 : (lead - whole.leads[place]) / -whole.leads[place];
         alone.classList.toggle("ablation-missed", lost > 0.15);
@@ -193,8 +190,9 @@
       if (dark && !cut) return ["Not yet known for these heads."];
       if (!leads || !whole.rivals) return [];
       const before = dark ? ` (with all heads ${shown(whole.leads[place], 1)})` : "";
-      const over = leads[place] > 0 ? ", so the rival wins" : "";
-      return said`logit of ${named(whole.rivals[place])} minus ${named(whole.written[place])}:
+      const [rival, word] = [whole.rivals[place], whole.written[place]];
+      const over = leads[place] > 0 ? said`, so ${named(rival)} is ahead of ${named(word)}` : "";
+      return said`logit of ${named(rival)} minus ${named(word)}:
         ${html("b", {}, shown(leads[place], 1))}${before}${over}`;
     }
 
@@ -215,12 +213,12 @@
         : `All ${total} heads are on.`;
       const known = dark && now ? outcome(now, fresh) : "";
       if (!weights) return said`${heads} ${known}`;
-      const { layer, head, word, weight } = hardest(weights);
+      const looked = lookedAt(weights).map(([word, some]) => `${some} at “${whole.source[word]}”`);
       const when = isWord(whole.written[place])
         ? said`When it wrote ${italian(`“${whole.written[place]}”`)}`
         : "When it ended the sentence";
-      return said`${heads} ${known} ${when}, layer ${layer + 1}, head ${head + 1} of the
-        cross-attention looked hardest: ${shown(weight)} at “${whole.source[word]}”.`;
+      return said`${heads} ${known} ${when}, the ${weights.flat().length} heads of the cross-attention
+        looked hardest: ${listed(looked)}.`;
     }
 
     function outcome(now, fresh) {
@@ -339,9 +337,9 @@
     drawBoard();
     drawWords();
     const buttons = html("div", { class: "explorer-buttons" }, reset, each);
-    return { update, stop, children: [absent, form, status, offered, sentences, result, verdict,
-      buttons, results, asked, words, board] };
+    return { update, stop, children: [absent, form, offered, buttons, status, results, sentences,
+      result, verdict, asked, words, board] };
   }
 
-  mount("ablation", { start, changed, hardest, build });
+  mount("ablation", { start, changed, lookedAt, build });
 })();
