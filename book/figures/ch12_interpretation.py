@@ -139,7 +139,8 @@ def heads_forming(looks, seed):
         for ax, colour, label, numbers in lines:
             ax.plot(steps, numbers, color=colour, label=label if strong else None, **faint)
     losses.set(ylabel="loss (nats)", ylim=(0, None))
-    scores.set(xlabel="step", ylabel="weight", ylim=(0, 1), xlim=(0, looks[-1]["step"]))
+    scores.set(xlabel="step", ylabel="weight", ylim=(0, 1.5), xlim=(0, looks[-1]["step"]))
+    scores.set_yticks((0, 0.5, 1))  # the legend is above the lines
     losses.legend(loc="lower left", fontsize=9)
     scores.legend(loc="upper left", fontsize=9)
     return figure

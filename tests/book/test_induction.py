@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.heads import in_the_page, induction
+from book.experiments.heads import by_place, in_the_page, induction
 from solutions.ch12_interpretation import induction_score
 
 
@@ -134,3 +134,12 @@ def test_the_repeating_model_of_the_page_is_that_of_the_record():
     assert induction.copied(model, run["previous"], ids, "key") == pytest.approx(
         run["copied"]["key"], abs=0.05
     )
+
+
+def test_an_answer_is_as_old_as_its_place_in_the_list():
+    """After 3 1 4 5 | 3, the words that came only once are 1, 4 and 5; after 3 1, only 4 and 5."""
+    rows = torch.tensor([[3, 1, 4, 5]] * 3)
+    said = torch.tensor([[1, 4, 5], [4, 5, 5], [5, 3, 9]])
+    once, age = by_place.ages(said, rows)
+    assert once.tolist() == [[True] * 3, [True] * 3, [True, False, False]]
+    assert age.tolist() == [[0, 0, -1], [0.5, 1, -1], [1, -1, -1]]
