@@ -11,7 +11,7 @@ from book.widgets.driven import Unfit, called, drive, kind_of, made, name_of, nu
 PLANE = {  # what the explorer starts from in the page of chapter 4
     "words": ["The", "cat", "sat", "on", "mat"],
     "keys": [[-2.0, 0.7], [1.8, 1.25], [-0.35, 2.0], [-1.2, -1.7], [1.7, -1.2]],
-    "values": [[-2.5, -1.6], [-1.3, 2.4], [2.4, 1.5], [0.3, -0.4], [1.9, -2.3]],
+    "values": [[-2.4, -1.2], [1.4, 2.4], [1.3, -2.2], [-1.5, -2.3], [2.6, -1.0]],
 }
 CLOCKS = 8  # pairs of columns that have a clock, from the fastest to the slowest
 POSITIONS = 193  # of the plots: positions to 128, and offsets to 64

@@ -7,10 +7,15 @@
   const UNIT = 40; // SVG units for a length of 1
   const LONGEST = 3.4; // of the query, so that its grip stays in the plane: 160 - 3.4 * 40 = 24
   const STEP = 0.05; // of its length
+  // what the two directions of these planes mean: right, and up
+  const MEANINGS = {
+    keys: ["is a thing", "acts or happens"],
+    values: ["has a meaning", "animal"],
+  };
   const start = {
     words: ["The", "cat", "sat", "on", "mat"],
     keys: [[-2.0, 0.7], [1.8, 1.25], [-0.35, 2.0], [-1.2, -1.7], [1.7, -1.2]],
-    values: [[-2.5, -1.6], [-1.3, 2.4], [2.4, 1.5], [0.3, -0.4], [1.9, -2.3]],
+    values: [[-2.4, -1.2], [1.4, 2.4], [1.3, -2.2], [-1.5, -2.3], [2.6, -1.0]],
     query: [1.6, 0.4],
     d_k: 2,
     scaled: true,
@@ -62,12 +67,18 @@
     return rounded === 100 && weight < 1 - 1e-12 ? "over 99%" : `${rounded}%`;
   };
 
-  function plane(name, title) {
+  function plane(name, title, meanings) {
     const drawing = svg(SIZE, SIZE, { class: "attention-plane" });
     const [from, to, middle] = [8, SIZE - 8, SIZE / 2];
     const axis = { class: "explorer-grid" };
     draw(drawing, "line", { x1: from, x2: to, y1: middle, y2: middle, ...axis });
     draw(drawing, "line", { y1: from, y2: to, x1: middle, x2: middle, ...axis });
+    if (meanings) {
+      const [right, up] = meanings;
+      const ending = { "text-anchor": "end", class: "attention-axis" };
+      draw(drawing, "text", { x: to, y: middle + 16, ...ending }, `${right} →`);
+      draw(drawing, "text", { x: middle + 7, y: from + 8, class: "attention-axis" }, `↑ ${up}`);
+    }
     const framed = figure(title, drawing);
     framed.classList.add(`attention-${name}`);
     framed.classList.toggle("explorer-result", name === "values"); // the query is the reader's own
@@ -115,8 +126,8 @@
   }
 
   // The plane of the query: what stays in it, and `show`, which draws the rest.
-  function queryPlane(words, keys) {
-    const { drawing, framed } = plane("query", "Query and keys: drag the query");
+  function queryPlane(words, keys, meanings) {
+    const { drawing, framed } = plane("query", "Query and keys: drag the query", meanings);
     const keyArrows = keys.map(() => arrow(drawing, "key"));
     keys.forEach((key, i) => nameBeside(drawing, at(key), unit(key), words[i]));
     const queryArrow = arrow(drawing, "query");
@@ -134,8 +145,8 @@
   }
 
   // The plane of the values.
-  function valuePlane(words, values) {
-    const { drawing, framed } = plane("values", "Values, and their average");
+  function valuePlane(words, values, meanings) {
+    const { drawing, framed } = plane("values", "Values, and their average", meanings);
     const corners = hull(values).map((point) => at(point).join()).join(" ");
     draw(drawing, "polygon", { points: corners, class: "attention-hull" });
     const spokes = values.map(() => draw(drawing, "line", { class: "attention-spoke" }));
@@ -191,8 +202,11 @@
 
   function build({ model, choose, redraw, verdict, say }) {
     const [words, keys, values] = ["words", "keys", "values"].map((key) => model.get(key));
-    const left = queryPlane(words, keys);
-    const right = valuePlane(words, values);
+    // vectors of a reader's own mean what the reader says
+    const meaning = (name) =>
+      String(model.get(name)) === String(start[name]) ? MEANINGS[name] : null;
+    const left = queryPlane(words, keys, meaning("keys"));
+    const right = valuePlane(words, values, meaning("values"));
     const table = weightTable(words);
     const sized = (vector) => Math.hypot(...vector);
     let angle = Math.atan2(model.get("query")[1], model.get("query")[0]);
@@ -257,10 +271,10 @@
         ? "All weights are equal: the output is the plain average."
         : `“${words[best]}” gets ${percent(result.weights[best])} of the weight.`;
       const sentence = `${most} Output: (${where}).`;
-      const stuck = result.jacobian < 0.05 ? "The softmax is saturated." : "";
-      const slope = shown(result.jacobian, 3);
-      const reacting = `How strongly the weights react to the scores: ${slope}.`;
-      say(`${sentence} ${reacting} ${stuck}`, `${sentence} ${stuck}`);
+      const stuck = result.jacobian < 0.05
+        ? " The softmax is saturated: a small change of the scores hardly moves the weights."
+        : "";
+      say(sentence + stuck);
       const among = `among the keys of ${words.join(", ")}.`;
       change(board, { "aria-label": `The query points at ${degrees} degrees, ${among}` });
       const inside = "inside the hull of the values.";
