@@ -86,7 +86,7 @@ def _widths_axis(ax, widths):
     ax.set_xlabel("width of queries and keys, $d_k$")
 
 
-def saturation(widths, largest, slope, mean):
+def saturation(widths, largest, slope, mean, marked):
     """Draw how the softmax saturates as d_k grows, with and without the scale; bands reach over all
     seeds.
 
@@ -96,12 +96,14 @@ def saturation(widths, largest, slope, mean):
         slope: dict from the same labels to the (widths, seeds) median size of the softmax's
             Jacobian.
         mean: like `slope`, of the mean size.
+        marked: the width that a dotted line marks.
 
     Returns:
         the matplotlib figure.
     """
     figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.6), sharex=True)
     for ax, groups in zip(axes, (largest, slope), strict=True):
+        ax.axvline(marked, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         for (label, numbers), colour in zip(groups.items(), (ORANGE, BLUE), strict=True):
             ax.fill_between(
                 widths,

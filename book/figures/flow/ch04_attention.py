@@ -65,8 +65,9 @@ def attention_by_hand(words, query, key, value, scores, weights, output, of):
             ]
             sheet.words((centres[-1] + 31, 285), "weight", "query", anchor="start", size=SMALL)
         with sheet.step(3):
-            for share, each, x in zip(shares, value, centres, strict=True):
-                sheet.arrow(share.south, (x, 342), role="value", text="× value", side=(8, 0))
+            for word, share, each, x in zip(words, shares, value, centres, strict=True):
+                times = "× value" if phone else f"× value of “{word}”"
+                sheet.arrow(share.south, (x, 342), role="value", text=times, side=(8, 0))
                 row(x, 342, each, "value")
             out = row(middle, 436, output, "value", 3, 48 if phone else 56, 0.9)
             for x, weight in zip(centres, weights, strict=True):
@@ -236,11 +237,11 @@ def attention_as_grids(words, x, query, key, value, weights, output, row):
                 middle = place.column(n, rows).centre[0]
                 sheet.words((middle, place.at(0, 1)[1] + 11), word, "key", size=SMALL)
 
-        gives = 236 if phone else 512
-        whole = grid(128 if phone else 250, 0, "X", x, "plain", named=True)
+        gives = 252 if phone else 486
+        whole = grid(148 if phone else 250, 0, "X", x, "plain", named=True)
         below = tall + (74 if phone else 78)
-        asks = grid(33 if phone else 39, below, "Q", query, "query", named=True)
-        finds = grid(129 if phone else 190, below, "K", key, "key", framed=False)
+        asks = grid(44 if phone else 52, below, "Q", query, "query", named=True)
+        finds = grid(148 if phone else 200, below, "K", key, "key", framed=False)
         values = grid(gives, below, "V", value, "value", framed=False)
         for place, role in ((asks, "query"), (finds, "key"), (values, "value")):
             (x0, y0), (x1, y1) = whole.south, (place.centre[0], below - 22)
@@ -266,7 +267,7 @@ def attention_as_grids(words, x, query, key, value, weights, output, row):
                 (met.centre[0], below - 22),
                 text=f"{root}, softmax of each row",
             )
-        middle, cell = (90, 30) if phone else (362, 35)
+        middle, cell = (90, 30) if phone else (348, 33)
         shares = grid(middle, below, "weights", weights, "query", cell, 2, named=phone)
         keys_below(shares)
         if not phone:
@@ -281,10 +282,10 @@ def attention_as_grids(words, x, query, key, value, weights, output, row):
         sheet.arrow(shares.east, times.west, role="query")
         if phone:
             below += tall + 46
-            made = grid(gives, below, "output", output, "value", 40, 2, named=True)
+            made = grid(gives, below, "output", output, "value", 36, 2, named=True)
             sheet.arrow(times.south, (gives, below - 22), role="value")
         else:
-            made = grid(592, below, "output", output, "value", 40, 2)
+            made = grid(590, below, "output", output, "value", 36, 2)
             sheet.arrow(times.east, made.west, role="value")
         return sheet
 
