@@ -157,7 +157,7 @@
     const centre = [0, 1].map((axis) => sum(values.map((value) => value[axis])) / values.length);
     values.forEach((value, i) => {
       const away = unit([value[0] - centre[0], value[1] - centre[1]]);
-      nameBeside(drawing, at(value), away.map((number) => 1.25 * number), words[i]);
+      nameBeside(drawing, at(value), away.map((number) => 1.6 * number), words[i]);
     });
     const output = draw(drawing, "rect", { width: 14, height: 14, class: "attention-output" });
     const outputName = name(drawing, "output");
