@@ -60,7 +60,7 @@ def learned_from_few(models, spared):
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.2, 3.6))
+    figure, ax = plt.subplots(figsize=(5, 3.5))
     for (name, (counts, shares)), colour in zip(models.items(), (BLUE, ORANGE, GREY), strict=True):
         shares = 100 * np.asarray(shares)
         ax.plot(counts, shares.mean(axis=1), color=colour, label=name)
@@ -69,12 +69,16 @@ def learned_from_few(models, spared):
         style = {"arrowstyle": "<|-|>", "color": "black", "lw": 1, "shrinkA": 3, "shrinkB": 3}
         ax.annotate("", (few, 100 * share), (many, 100 * share), arrowprops=style)
         words = f"{few} = {many:.0f} without"
-        ax.text((few * many) ** 0.5, 100 * share + 1.5, words, ha="center", fontsize=8)
+        ax.text((few * many) ** 0.5, 100 * share + 1.5, words, ha="center", fontsize=9)
     ax.set_xscale("log")
     ax.set_xticks(counts, counts)
     ax.minorticks_off()
-    ax.set(xlabel="sentences with answers", ylabel="percent right", ylim=(0, 104))
-    ax.legend(fontsize=8)
+    ax.set(
+        xlabel="sentences with answers (each time twice as many)",
+        ylabel="percent right",
+        ylim=(0, 104),
+    )
+    ax.legend(fontsize=9)
     return figure
 
 
@@ -89,7 +93,7 @@ def right_by_examples(models, ceiling, guess):
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.2, 3.2))
+    figure, ax = plt.subplots(figsize=(5, 3.2))
     examples = np.arange(len(ceiling))
     ax.plot(examples, 100 * np.asarray(ceiling), "--", color=GREY, label="perfect memory")
     for (name, shares), colour in zip(models.items(), (BLUE, ORANGE), strict=True):
@@ -98,7 +102,7 @@ def right_by_examples(models, ceiling, guess):
         ax.plot(examples, shares.T, "o", color=colour, alpha=0.4, markersize=4, mew=0)
     ax.axhline(100 * guess, color=GREY, linestyle=":", label="guessing")
     ax.set(xlabel="examples in the prompt", ylabel="percent right", ylim=(0, 104))
-    ax.legend(fontsize=8, loc="upper left")
+    ax.legend(fontsize=9, loc="upper left")
     return figure
 
 
@@ -112,7 +116,7 @@ def losses_by_step(histories, baselines):
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(6.2, 3.2))
+    figure, ax = plt.subplots(figsize=(5, 3.2))
     for number, history in enumerate(histories):
         steps = [each["step"] for each in history]
         for name, colour in (("training", GREY), ("validation", BLUE)):
@@ -120,6 +124,6 @@ def losses_by_step(histories, baselines):
             ax.plot(steps, [each[name] for each in history], color=colour, label=label, lw=1.3)
     for (label, loss), style in zip(baselines.items(), ("--", ":", "-."), strict=False):
         ax.axhline(loss, color=ORANGE, linestyle=style, label=label)
-    ax.set(xlabel="step", ylabel="loss, nats a letter")
-    ax.legend(fontsize=8)
+    ax.set(xlabel="step", ylabel="loss, nats per letter")
+    ax.legend(fontsize=9)
     return figure

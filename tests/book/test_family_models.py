@@ -12,7 +12,7 @@ import torch
 
 from book.experiments import measurements
 from book.experiments.after_2017 import beyond, lora, scaling, since_2017
-from book.experiments.family import alice, samples
+from book.experiments.family import alice
 from book.experiments.undisturbed import one_thread
 from solutions.ch07_layers import EncoderLayer
 from solutions.family.lora import LoRA, with_lora
@@ -90,12 +90,6 @@ def test_the_committed_weights_are_those_of_the_recorded_run():
         loss = alice.loss_on(model, alice.cut(validation, model.max_len))
     assert loss == pytest.approx(recorded["validation"], abs=0.01)
     assert alice.WEIGHTS.stat().st_size < 700_000
-
-
-def test_longest_copy_is_found():
-    assert samples.longest_copy("xxabcdxabx", "abcd abx") == 4
-    assert samples.longest_copy("zz", "abc") == 0
-    assert samples.words("Alice's sister sat do") == ["alice", "s", "sister", "sat"]
 
 
 @pytest.mark.parametrize("new", [(), *((each,) for each in since_2017.VARIANTS[1:-1])])

@@ -171,7 +171,7 @@ EXAMPLES = {  # the picture -> what it is given
     "qk_and_ov": ("cat", "does", 64, 32, 32),
     "bert_reads": (
         [["who", "slept"], ["the", "cat", "slept"]],
-        *("about what?", (6, "verb"), {4: "start", 5: "end"}),
+        {0: [(True, "next"), (False, "kind")], 4: [(False, "start")], 6: [(True, "slept")]},
     ),
     "four_models": (
         [

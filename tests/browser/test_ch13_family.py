@@ -157,11 +157,10 @@ def test_what_rotary_positions_buy_is_the_record(since):
 
 
 def test_what_text_to_text_learns_is_the_record(chapter):
-    kind, entities, question, translate = (
+    kind, entities, question = (
         shown([run["right"] for run in runs("text_to_text", task=task)])
-        for task in ("kind", "entities", "question", "translate")
+        for task in ("kind", "entities", "question")
     )
     said = text(chapter)
     assert f"names the kind rightly in {kind} %, all entities in {entities} %" in said
     assert f"answers {question} % of the questions" in said
-    assert f"of its translations {translate} % are right" in said

@@ -64,7 +64,7 @@
   function build({ model, choose, verdict, say }) {
     const family = model.get("models");
     if (model.get("marked") === undefined) model.set("marked", []);
-    const fresh = { marked: [], seen: false };
+    const fresh = { marked: [], seen: false, asked: false };
 
     const names = chips(family.map(({ name }) => name), (at) => {
       const input = Math.min(model.get("input"), family[at].inputs.length - 1);
@@ -77,7 +77,11 @@
       html("caption", {}, "Which outputs will move?"),
       headings(["I expect this one to move", "", "moved by"]), rows);
     const mask = html("table", { class: "family-mask explorer-result" });
-    const see = button("", () => choose(model.get("seen") ? fresh : { seen: true }), "family-see");
+    const sees = () => { // who has marked nothing is asked once
+      if (model.get("seen")) return fresh;
+      return model.get("marked").length || model.get("asked") ? { seen: true } : { asked: true };
+    };
+    const see = button("", () => choose(sees()), "family-see");
     const buttons = html("div", { class: "explorer-buttons" }, see);
     let drawn = -1; // the model that is on the screen
     let picks = null;
@@ -172,7 +176,7 @@
       ];
     }
 
-    function update({ model: at, input, marked, seen }) {
+    function update({ model: at, input, marked, seen, asked: reminded }) {
       const now = family[at];
       const result = compute(now, input);
       if (drawn !== at) {
@@ -203,6 +207,10 @@
       mask.classList.toggle("family-unseen", !seen); // it would give the answer away
       see.textContent = seen ? "Predict again" : "See what moves";
       const changed = now.image ? now.inputs[input] : worded(now, `“${now.inputs[input]}”`, input);
+      if (!seen && reminded && !marked.length) {
+        say(["At least one output will move. Mark which you expect, or choose “See what moves” again."]);
+        return;
+      }
       if (!seen) {
         say([...said`${now.name}: ${changed} is replaced by another
           ${now.image ? "patch" : "word"}. Which outputs will move? Mark them, then choose
@@ -223,5 +231,5 @@
     return { update, children: [choice, kind, inputs, parts] };
   }
 
-  mount("family", { start, moved: ["marked", "seen"], maskOf, reached, compute, build });
+  mount("family", { start, moved: ["marked", "seen", "asked"], maskOf, reached, compute, build });
 })();

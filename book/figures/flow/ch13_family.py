@@ -59,14 +59,12 @@ def four_models(models):
     )
 
 
-def bert_reads(sentences, whole, word, places):
+def bert_reads(sentences, answers):
     """Draw what goes into BERT for a pair of sentences, and what is read from its vectors.
 
     Args:
         sentences: two lists of words.
-        whole: what is asked of the first vector.
-        word: (place, answer): an answer for one word.
-        places: dict from two places to "start" and "end".
+        answers: dict from a place to what is read there, a list of (whether in pretraining, text).
 
     Returns:
         the Picture.
@@ -74,31 +72,40 @@ def bert_reads(sentences, whole, word, places):
     first, second = ([*words, "[SEP]"] for words in sentences)
     tokens = ["[CLS]", *first, *second]
     kinds = ["A"] * (1 + len(first)) + ["B"] * len(second)
-    answers = {0: whole, word[0]: word[1]} | places
     looks = [["encoder"] * len(tokens), ["plain"] * len(tokens)]
     looks += [["orange" if kind == "A" else "green" for kind in kinds]]
     rows = [tokens, list(range(len(tokens))), kinds]
 
     def draw(phone):
-        sheet, cell = Drawing(), (33, 22) if phone else (58, 24)
+        sheet, cell = Drawing(), (41, 22) if phone else (58, 24)
         wide, small = cell[0] * len(tokens), 11 if phone else SMALL
         for down, (row, look) in enumerate(zip(rows, looks, strict=True)):
-            y = 118 + down * (cell[1] + 4)
+            y = 118 + down * (cell[1] + (18 if phone else 4))
             sheet.cells((0, y), [row], [look], cell=cell, size=small)
             name = ("word", "+ position", "+ sentence")[down]
-            sheet.words((-4, y + cell[1] / 2), name, "muted", anchor="end", size=small)
+            if not phone:
+                sheet.words((-4, y + cell[1] / 2), name, "muted", anchor="end", size=small)
+            elif down:
+                sheet.words((0, y - 9), name, "muted", anchor="start", size=small)
         for place in range(len(tokens)):
             x = (place + 0.5) * cell[0]
             sheet.arrow((x, 116), (x, 90))
             sheet.arrow((x, 54), (x, 33), role="encoder")
             sheet.circle((x, 22), 9, "", "encoder")
-            if place in answers:
-                sheet.upright((x, 8), answers[place], "right")
+            read = answers.get(place, [])
+            for number, (pretraining, text) in enumerate(read):
+                aside = 15 * (number - (len(read) - 1) / 2)
+                sheet.upright((x + aside, 8), text, "blue" if pretraining else "right")
         layers = "norm, encoder layers" if phone else "norm, and a stack of encoder layers"
         sheet.box((wide / 2, 72), layers, "encoder", width=wide, height=34)
         return sheet
 
-    told = ", ".join(f"{text} from that of {tokens[place]}" for place, text in answers.items())
+    told = ", ".join(
+        f"{'in pretraining' if pretraining else 'in fine-tuning'} {text!r} from that of"
+        f" {tokens[place]}"
+        for place, read in answers.items()
+        for pretraining, text in read
+    )
     return Picture(
         f"The words {' '.join(tokens)}, each with three rows that are added: of the word, of its"
         f" position from 0 to {len(tokens) - 1}, and of its sentence, A or B. The sums go through a"
