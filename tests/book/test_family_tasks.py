@@ -253,6 +253,24 @@ def test_only_columns_of_padding_are_cut_off():
     assert same is places
 
 
+def test_the_pretrained_model_of_the_page_fills_gaps():
+    bert, data = few_answers.loaded()
+    sentences = few_answers.annotated(300, seed=2)
+    ids = data.encoded([["<class>", *each.english] for each in sentences])
+    hidden = ids.clone()
+    hidden[:, 2] = grammar_tasks.MASK
+    with torch.no_grad():
+        scores = bert(hidden)[:, 2] @ bert.token_embedding.weight.T
+    right = (scores.argmax(dim=-1) == ids[:, 2]).float().mean()
+    assert right > (ids[:, 2] == ids[:, 2].mode().values).float().mean() + 0.05
+    assert few_answers.WEIGHTS.stat().st_size < 400_000
+
+
+def test_sentences_drawn_from_two_seeds_are_different():
+    first, second = ({each.english for each in few_answers.annotated(200, seed)} for seed in (0, 1))
+    assert len(first) == len(second) == 200 and not first & second
+
+
 @pytest.mark.parametrize("task", few_answers.TASKS)
 def test_tuning_ends_with_the_weights_that_were_best(task, reader, known, words, monkeypatch):
     monkeypatch.setattr(few_answers, "EVERY", 10)

@@ -8,17 +8,30 @@ have the same sentences, the same rate and the same rule.
 
 The rate was chosen in a trial with another seed, by the sentences that are held back; of two it is
 the better one for a model without pretraining that has 50 sentences.
+
+    python -m book.experiments few_answers
+
+trains three seeds. The page fine-tunes the pretrained model of seed 0 itself:
+
+    python -m book.experiments.family.few_answers
+
+pretrains that one again and writes its weights, in 16 bits, with its words to
+`book/measured/few_answers.safetensors`.
 """
 
 import copy
+import json
 
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from book.experiments import Experiment
 from book.experiments.family.grammar_tasks import (
     ASKED,
     MASK,
     PEAK,
+    SHAPE,
     TEST,
     WORDS_BEFORE,
     Data,
@@ -28,11 +41,16 @@ from book.experiments.family.grammar_tasks import (
     score,
     update,
 )
+from book.experiments.measurements import FOLDER
 from book.experiments.undisturbed import undisturbed
 from solutions.ch13_family import mask_tokens
+from solutions.family.models import Bert
 from solutions.translator import corpus
+from solutions.translator.corpus.draw import SHAPES, is_short
 from solutions.translator.data.tokenizer import PAD
 
+WEIGHTS = FOLDER / "few_answers.safetensors"
+PRETRAINING = 1500  # steps
 TASKS = ("question",)
 WAYS = ("pretrained", "from_scratch")
 HELD = 200  # sentences whose answers choose the steps
@@ -117,6 +135,15 @@ def tune(model, task, given, held, most, rate=RATE):
     return best
 
 
+def read():
+    """Return the words by their ids, a Data, and the sentences of the training without answers."""
+    unlabelled = [["<class>", *corpus.words(pair[0])] for pair in corpus.splits()["train"]]
+    words = [*WORDS_BEFORE, *ASKED.values()]
+    words += sorted({word for row in unlabelled for word in row} - set(words))
+    data = Data(words)
+    return words, data, data.encoded(unlabelled)
+
+
 def measure(pretraining, labelled, steps, seeds):
     """Train and score.
 
@@ -130,11 +157,8 @@ def measure(pretraining, labelled, steps, seeds):
         is right of 1,000 sentences of which none was seen; `validation_` and `steps_` before these
         names, as `tune` returns them; and the shares of `words` and `majority`, which count.
     """
-    unlabelled = [["<class>", *corpus.words(pair[0])] for pair in corpus.splits()["train"]]
-    words = [*WORDS_BEFORE, *ASKED.values()]
-    words += sorted({word for row in unlabelled for word in row} - set(words))
-    data, known = Data(words), corpus.annotations()
-    sentences = data.encoded(unlabelled)
+    words, data, sentences = read()
+    known = corpus.annotations()
     parts = known["validation"], known["random"][:TEST]
     return [
         row
@@ -189,12 +213,45 @@ def spared(few, many):
     return float("inf")
 
 
+def save(seed=0, path=WEIGHTS):
+    """Pretrain the model of a seed as `of_seed` does, and write its BERT in 16 bits."""
+    words, _, sentences = read()
+    with undisturbed():
+        torch.manual_seed(seed)
+        torch.randperm(len(corpus.splits()["validation"]))  # as `of_seed` draws before its weights
+        model = Reader(words)
+        pretrain(model, sentences, words, PRETRAINING)
+    weights = {name: each.half() for name, each in model.bert.state_dict().items()}
+    save_file(weights, path, metadata={"words": json.dumps(words)})
+
+
+def annotated(count, seed=0):
+    """Return sentences with their answers, drawn as those of the training, without drawing all of
+    them.
+    """
+    kept, writer = [], corpus.Writer(f"answers {seed}", corpus.kept_back_pairs())
+    corpus.collect(
+        count, writer, SHAPES, is_short, set(), lambda drawn: kept.append(corpus.annotate(drawn))
+    )
+    return kept
+
+
+def loaded(path=WEIGHTS):
+    """Return the pretrained Bert of the page, in eval mode, and the Data of its words."""
+    with safe_open(path, "pt") as file:
+        words = json.loads(file.metadata()["words"])
+        weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+    bert = Bert(len(words), **SHAPE)
+    bert.load_state_dict(weights)
+    return bert.eval(), Data(words)
+
+
 EXPERIMENT = Experiment(
     page="ch13_family",
     asks="how many answers does pretraining spare, if each model trains until it gets no better?",
     short={"pretraining": 20, "labelled": (25,), "steps": 10, "seeds": 1},
     long={
-        "pretraining": 1500,
+        "pretraining": PRETRAINING,
         "labelled": (25, 50, 100, 200, 400, 800),
         "steps": 3000,
         "seeds": 3,
@@ -203,3 +260,6 @@ EXPERIMENT = Experiment(
     " PyTorch's default",
     measure=measure,
 )
+
+if __name__ == "__main__":
+    save()
