@@ -141,6 +141,16 @@ def test_a_right_prediction_is_said_to_be_right(chapter):
     assert words == [word for word in dependencies.TARGET if word != "<bos>"]
 
 
+def test_who_has_marked_nothing_is_asked_once(chapter):
+    box = is_seen(chapter, "family")
+    box.get_by_role("radio", name="GPT", exact=True).check()
+    see = box.get_by_role("button", name="See what moves")
+    see.click()
+    assert "At least one output will move." in said(chapter, "family")
+    see.click()
+    assert "You had marked none" in said(chapter, "family")
+
+
 # --- sampling ---
 
 
