@@ -1,5 +1,7 @@
 """What the page of chapter 10 says of a run before it runs is what is measured."""
 
+import time
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -161,6 +163,22 @@ def test_a_call_that_computes_a_tensor_is_a_launch_and_a_view_is_none():
     assert seen.count == 2  # a product forward, and one for the gradient of x
 
 
+def test_phases_end_in_the_median_of_their_rounds():
+    spent = iter([0.5, 0.0, 0.004, 0.008])  # the first round warms up
+
+    def step(phase):
+        until = time.thread_time() + next(spent)
+        with phase("forward"):
+            while time.thread_time() < until:
+                pass
+        with phase("backward"):
+            pass
+
+    (ends,) = measured_cost.ends_of_phases(step, rounds=3)
+    assert list(ends) == ["forward", "backward"]
+    assert 0.004 <= ends["forward"] <= ends["backward"] < 0.008
+
+
 def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler():
     model = torch.nn.Linear(8, 8)
 
@@ -170,7 +188,8 @@ def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler
         with torch.profiler.record_function("backward"):
             loss.backward()
 
-    line, phases, made = measured_cost.memory_of_training(model, step, seconds=0.25, rounds=2)
-    assert phases["forward"][1] <= phases["backward"][0] < phases["backward"][1]
-    assert phases["backward"][1] == pytest.approx(0.25)
+    ends = {"forward": 0.05, "backward": 0.25}
+    line, phases, made = measured_cost.memory_of_training(model, step, ends, rounds=2)
+    assert phases["forward"][1] == pytest.approx(0.05)
+    assert 0.05 <= phases["backward"][0] < phases["backward"][1] == pytest.approx(0.25)
     assert 0 < line[0][0] < 0.25 and 0 < made[-1][0] < 0.25 and made[-1][1] == 4 * 72

@@ -2,6 +2,7 @@
 gradients.
 """
 
+import contextlib
 import itertools
 import re
 import statistics
@@ -59,20 +60,56 @@ def memory_timeline(step):
     return line, phases
 
 
-def memory_of_training(model, step, seconds, rounds=5):
+def ends_of_phases(*steps, rounds=15):
+    """Time the phases of training steps side by side, by the clock of this thread.
+
+    Args:
+        steps: functions that are given what marks a phase, a context manager with its name.
+        rounds: in each of which all steps take their turn, after one that warms up.
+
+    Returns:
+        a dict for each step, from a phase's name to the second in which it ends, the median.
+    """
+    found = [[] for _ in steps]
+    for _ in range(rounds + 1):
+        for step, seen in zip(steps, found, strict=True):
+            seen.append(ends_in_a_run(step))
+    return [
+        {name: statistics.median(ends[name] for ends in seen[1:]) for name in seen[0]}
+        for seen in found
+    ]
+
+
+def ends_in_a_run(step):
+    """Run a step once, and return when each phase ends."""
+    ends, began = {}, time.thread_time()
+
+    @contextlib.contextmanager
+    def phase(name):
+        yield
+        ends[name] = time.thread_time() - began
+
+    step(phase)
+    return ends
+
+
+def memory_of_training(model, step, ends, rounds=5):
     """Follow the memory of a training step as `memory_timeline` does, and note when the gradients
     of the parameters are there.
 
-    A step takes longer while it is recorded, so all times are shrunk.
+    A step takes longer while it is recorded, some phases more than others, so each phase is drawn
+    as long as it takes otherwise.
 
     Args:
         model: whose gradients are cleared before each round.
         step: marks its phases.
-        seconds: that it takes when it is not recorded.
+        ends: dict from a phase's name to the second in which it ends when nothing is recorded, in
+            their order.
         rounds: how often it is recorded; the shortest one counts.
 
     Returns:
-        the results of `memory_timeline`, and a list of (seconds, bytes of all gradients so far).
+        the results of `memory_timeline`, with these phases alone, and a list of (seconds, bytes of
+        all gradients so far).
     """
     sizes = [each.numel() * each.element_size() for each in model.parameters()]
 
@@ -92,11 +129,12 @@ def memory_of_training(model, step, seconds, rounds=5):
         handle.remove()
     line, phases = min(found, key=lambda each: each[0][-1][0])
     made = sorted((phases.pop(f"gradient {number}")[0], size) for number, size in enumerate(sizes))
-    shrink = seconds / max(end for _, end in phases.values())
+    recorded = [0.0, *(phases[name][1] for name in ends)]
+    unrecorded = partial(numpy.interp, xp=recorded, fp=[0.0, *ends.values()])
     moments, sizes = zip(*made, strict=True)
-    held = zip((shrink * each for each in moments), itertools.accumulate(sizes), strict=True)
-    phases = {name: (shrink * begin, shrink * end) for name, (begin, end) in phases.items()}
-    return [(shrink * each, size) for each, size in line], phases, list(held)
+    held = zip(map(float, unrecorded(moments)), itertools.accumulate(sizes), strict=True)
+    phases = {name: tuple(map(float, unrecorded(phases[name]))) for name in ends}
+    return [(float(unrecorded(each)), size) for each, size in line], phases, list(held)
 
 
 class Launches(TorchDispatchMode):
