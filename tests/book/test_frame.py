@@ -50,6 +50,11 @@ def test_a_page_describes_itself_in_a_line_that_a_search_engine_shows_whole(name
     assert description.endswith((".", "?"))
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_no_line_is_lost_because_it_begins_as_a_comment_does(name):
+    assert re.findall(r"^%.*", source_of(name), re.MULTILINE) == []
+
+
 def test_no_two_pages_describe_themselves_alike():
     assert len({frame.description_of(source_of(name)) for name in PAGES}) == len(PAGES)
 
