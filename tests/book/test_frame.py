@@ -52,7 +52,8 @@ def test_a_page_describes_itself_in_a_line_that_a_search_engine_shows_whole(name
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_line_is_lost_because_it_begins_as_a_comment_does(name):
-    assert re.findall(r"^%.*", source_of(name), re.MULTILINE) == []
+    text = source_of(name).read_text(encoding="utf-8")
+    assert re.findall(r"^%.*", text, re.MULTILINE) == []
 
 
 def test_no_two_pages_describe_themselves_alike():
