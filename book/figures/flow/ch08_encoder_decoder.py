@@ -278,7 +278,7 @@ def all_at_once(reads, says):
         f"The same {count} questions twice: {questions}. On the left, in training, one frame is"
         f" around all {count} rows: each holds all the words that are read, and those that its"
         " position must not see are in white cells; the first of these is the word that it should"
-        " say. On the right, in decoding, each row holds only the words written so far, and a dashed"
-        " arrow leads from the word that a row writes to its place in the next row.",
+        " say. On the right, in decoding, each row holds only the words written so far, and a"
+        " dashed arrow leads from the word that a row writes to its place in the next row.",
         draw,
     )
