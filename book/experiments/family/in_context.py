@@ -16,6 +16,8 @@ trains five seeds; the page runs and looks into the model of seed 0, whose weigh
 writes to `book/measured/in_context.safetensors`, in 16 bits.
 """
 
+from dataclasses import replace
+
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -190,6 +192,21 @@ def measure(steps, seeds):
     return rows
 
 
+def measure_longer(steps, seeds):
+    """Train on mappings alone, ask as `measure` does, and look inside.
+
+    Returns:
+        list of dict: `seed`, and what `by_examples` and `looked_into` find in 2,000 fresh mappings.
+    """
+    rows = []
+    for seed in seeds:
+        with undisturbed():
+            model = trained(steps, seed, consistent=True)
+        fresh = asked(seed)
+        rows.append({"seed": seed, **by_examples(model, fresh), **looked_into(model, fresh)})
+    return rows
+
+
 def loaded():
     """Return the model whose weights are in `book/measured`, in eval mode."""
     model = blank()
@@ -223,3 +240,11 @@ EXPERIMENT = Experiment(
     initialisation=INITIALISATION,
     measure=measure,
 )
+MORE_EXPERIMENTS = {
+    "in_context_longer": replace(
+        EXPERIMENT,
+        asks="what does the same GPT find in its prompt after four times as many steps?",
+        long={"steps": 4 * STEPS, "seeds": 3},
+        measure=measure_longer,
+    )
+}
