@@ -129,6 +129,7 @@ def gradient_sizes(kinds, smallest, columns):
     ax.set(xlabel="size of a number, as a power of ten", yticks=range(len(kinds)))
     ax.set(xlim=(bins[0], 2.4 * len(columns)), ylim=(len(kinds) - 0.5, -1.6))
     ax.set(xticks=range(-12, 1, 2))
+    ax.spines["bottom"].set_bounds(bins[0], 0)
     ax.set_yticklabels(kinds)
     ax.tick_params(axis="y", length=0)
     return figure

@@ -68,6 +68,13 @@ MARK_ONE_OF_EACH_KIND = """(mark) => {
     }
 }"""
 
+# What sticks out to the right of its place can be scrolled to, and what sticks out to the left cannot.
+FORMULAS_CUT_ON_THE_LEFT = """() => {
+    const left = (each) => each.getBoundingClientRect().left;
+    const formulas = [...document.querySelectorAll("div.math mjx-container")];
+    return formulas.filter((each) => left(each) < left(each.parentElement) - 1).map((each) => each.outerHTML);
+}"""
+
 
 def violations(page, options, context=None):
     """Return what axe has to say against a page: the rule, and the first place."""
@@ -94,6 +101,7 @@ def test_a_page_is_whole_light_and_accessible(built_book, page, answers, name, w
         name, MOST_BYTES_ELSEWHERE
     )
     page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+    assert page.evaluate(FORMULAS_CUT_ON_THE_LEFT) == []
     assert page.locator("h1").count() >= 1
     assert page.locator("mjx-merror").count() == 0
     page.evaluate(MARK_ONE_OF_EACH_KIND, ONE_OF_ITS_KIND)
