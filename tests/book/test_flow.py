@@ -131,7 +131,11 @@ EXAMPLES = {  # the picture -> what it is given
         *([0.9, 0.95, 1, 1, 1], (4, 4)),
     ),
     "all_at_once": (["<bos>", *WRITTEN[:-1]], WRITTEN),
-    "training_loop": ({"src": (64, 9), "tgt": (64, 11), "logits": (64, 10, 345)}, 5.81, 123456),
+    "training_loop": (
+        {"src": (64, 9), "tgt": (64, 11)}
+        | {"reads": (64, 10), "says": (64, 10), "logits": (64, 10, 345)},
+        *(5.81, 123456),
+    ),
     "questions_of_a_sentence": (
         ["<bos>", "il", "gatto", "è", "adorabile", "<eos>"],
         [1, 4, 22, 6, 130, 2],
