@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from book.experiments.cost import measured_cost, step_times, training_cost
+from book.experiments.cost import measured_cost, memory_in_time, step_times, training_cost
 from book.experiments.cost.training_cost import Run
 from solutions.ch08_encoder_decoder import Transformer
 from solutions.ch09_training import label_smoothed_loss
@@ -36,7 +36,7 @@ def losses_of(run):
 def test_activations_are_estimated_within_fifteen_percent(run, precision):
     loss = losses_of(run)[precision]
     loss().backward()  # the gradients are there from now on
-    peak = measured_cost.measured_peak(lambda: loss().backward())
+    peak = memory_in_time.measured_peak(lambda: loss().backward())
     assert training_cost.activation_bytes(run, precision) == pytest.approx(peak, rel=0.15)
 
 
@@ -110,7 +110,7 @@ def test_memory_is_followed_through_a_step_and_its_phases():
         with torch.profiler.record_function("drops"):
             del kept
 
-    line, phases = measured_cost.memory_timeline(step)
+    line, phases = memory_in_time.memory_timeline(step)
     assert max(size for _, size in line) == 4000 and line[-1][1] == 0
     (begin, end), (later, _) = phases["makes"], phases["drops"]
     assert begin < end <= later
@@ -174,7 +174,7 @@ def test_phases_end_in_the_median_of_their_rounds():
         with phase("backward"):
             pass
 
-    (ends,) = measured_cost.ends_of_phases(step, rounds=3)
+    (ends,) = memory_in_time.ends_of_phases(step, rounds=3)
     assert list(ends) == ["forward", "backward"]
     assert 0.004 <= ends["forward"] <= ends["backward"] < 0.008
 
@@ -189,7 +189,7 @@ def test_a_step_lasts_as_long_in_the_picture_of_its_memory_as_without_a_profiler
             loss.backward()
 
     ends = {"forward": 0.05, "backward": 0.25}
-    line, phases, made = measured_cost.memory_of_training(model, step, ends, rounds=2)
+    line, phases, made = memory_in_time.memory_of_training(model, step, ends, rounds=2)
     assert phases["forward"][1] == pytest.approx(0.05)
     assert 0.05 <= phases["backward"][0] < phases["backward"][1] == pytest.approx(0.25)
     assert 0 < line[0][0] < 0.25 and 0 < made[-1][0] < 0.25 and made[-1][1] == 4 * 72

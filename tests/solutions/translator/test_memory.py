@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from book.experiments.cost.measured_cost import measured_peak
+from book.experiments.cost.memory_in_time import measured_peak
 from solutions.ch10_gpu import training_bytes
 from solutions.translator import loss
 from solutions.translator.__main__ import main
@@ -120,7 +120,7 @@ from pathlib import Path
 
 import torch
 
-from book.experiments.cost.measured_cost import measured_peak
+from book.experiments.cost.memory_in_time import measured_peak
 from solutions.translator.distributed import Team
 from solutions.translator.model import Translator
 from solutions.translator.objective import Objective
