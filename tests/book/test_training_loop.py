@@ -161,7 +161,7 @@ def test_only_forcing_a_model_on_its_own_output_finds_a_wrong_decoder():
     """The headline claim, with an unseen seed, and at twice the steps of the recorded run."""
     exact = {}
     for bug in (NONE, "the decoder gets the last word alone"):
-        suspect = planted_bugs.Suspect(bug, seed=11)
+        suspect = planted_bugs.Suspect(planted_bugs.BUGS[bug], seed=11)
         model, _ = suspect.trained(400)
         src, ids = suspect.written(model)
         exact[bug] = suspect.exact(ids)

@@ -40,12 +40,12 @@ class Suspect:
     """A model and a loop, with a bug or without, that can be asked.
 
     Args:
-        bug: of `BUGS`, or a Bug.
+        bug: a Bug.
         seed: of the model.
     """
 
     def __init__(self, bug, seed=0):
-        self.bug, self.seed = BUGS[bug] if isinstance(bug, str) else bug, seed
+        self.bug, self.seed = bug, seed
         self.page = training_loop.loop_with(self.bug.edits, **self.bug.names)
         edits = (*self.bug.edits, ("smoothing=0.1", "smoothing=0.0"))
         self.without_smoothing = training_loop.loop_with(edits, **self.bug.names)
@@ -214,7 +214,7 @@ def answers(bug, seed=0, questions=BEFORE_TRAINING):
     Returns:
         dict: question -> answer, a float.
     """
-    return asked(Suspect(bug, seed), questions)
+    return asked(Suspect(BUGS[bug], seed), questions)
 
 
 def asked(suspect, questions=BEFORE_TRAINING):
@@ -246,7 +246,7 @@ def measure(steps, seeds):
     runs = []
     for bug in BUGS:
         for seed in seeds:
-            suspect = Suspect(bug, seed)
+            suspect = Suspect(BUGS[bug], seed)
             before = asked(suspect)
             for budget in steps:
                 model, loss = suspect.trained(budget)

@@ -139,14 +139,14 @@
     const controls = html("div", { class: "explorer-controls" }, width.field, batch.field,
       precision.field, device.field, memoryGuess.field, timeGuess.field);
 
-    const bars = PARTS.map((name) => html("span", { class: `budget-part budget-${name}` }));
+    const bars = PARTS.map((name) => html("span", { class: `explorer-part budget-${name}` }));
     const limit = html("span", { class: "budget-limit" });
-    const bar = html("div", { class: "budget-bar", "aria-hidden": "true" }, ...bars, limit);
+    const bar = html("div", { class: "explorer-stack budget-bar", "aria-hidden": "true" }, ...bars, limit);
     const sizes = PARTS.map(() => html("td"));
     const rows = PARTS.map((name, i) => html("tr", {},
-      html("th", { scope: "row" }, html("span", { class: `budget-key budget-${name}`,
+      html("th", { scope: "row" }, html("span", { class: `explorer-key budget-${name}`,
         "aria-hidden": "true" }), ` ${name}`), sizes[i]));
-    const table = html("table", { class: "budget-table" }, html("tbody", {}, ...rows));
+    const table = html("table", { class: "explorer-sizes" }, html("tbody", {}, ...rows));
     const memory = html("figcaption", {}, "Memory");
     const framed = html("figure", { class: "explorer-result" }, memory, bar, table);
     const roofline = plot();

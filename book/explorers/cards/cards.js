@@ -39,7 +39,7 @@
       heads.field);
 
     const parts = ["weights", "caches"];
-    const bars = parts.map((name) => html("span", { class: `cards-part cards-${name}` }));
+    const bars = parts.map((name) => html("span", { class: `explorer-part cards-${name}` }));
     const cell = () => html("td");
     const rows = {};
     const row = (name, ...key) => {
@@ -48,13 +48,13 @@
     };
     const body = html("tbody", {},
       ...parts.map((name) => row(name,
-        html("span", { class: `cards-key cards-${name}`, "aria-hidden": "true" }), " ")),
+        html("span", { class: `explorer-key cards-${name}`, "aria-hidden": "true" }), " ")),
       ...["cards", "a step, in which each text gets a word", "words a second, per card",
         "reading a text, in seconds of one card"].map((name) => row(name)));
     const caption = html("figcaption");
     const result = html("figure", { class: "explorer-result" }, caption,
-      html("div", { class: "cards-bar", "aria-hidden": "true" }, ...bars),
-      html("table", { class: "cards-table" }, body));
+      html("div", { class: "explorer-stack", "aria-hidden": "true" }, ...bars),
+      html("table", { class: "explorer-sizes" }, body));
 
     function update(now) {
       const found = compute({ ...given, ...now });
