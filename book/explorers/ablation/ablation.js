@@ -91,8 +91,8 @@
       "aria-label": "A written word, to see where the heads looked" });
     const asked = html("p", { class: "explorer-note" }, "Choose a word that was written with all heads. " +
       "Each head of the cross-attention then shows at which English word it looked hardest, and " +
-      "with which weight. Below that, once you have tried each head alone, is the difference " +
-      "when it is off alone.");
+      "with which weight. Below that, once you have tried each head alone, is the logit of the " +
+      "rival minus that of the word when this head alone is off.");
     const board = html("div", { class: "ablation-board" });
     const reset = button("All heads on", () => {
       gates = gatesOf(shape);
