@@ -264,7 +264,7 @@ def all_at_once(reads, says):
             if not panel:
                 sheet.frame(rows, "", "decoder", around=6)
             notes = (
-                "the mask hides the words\nin white cells",
+                "the mask hides the words\nin cells without colour",
                 "a row begins when the word\nbefore it is written",
             )
             below = (left, top + ROW * count + 14)
@@ -277,7 +277,7 @@ def all_at_once(reads, says):
     return Picture(
         f"The same {count} questions twice: {questions}. On the left, in training, one frame is"
         f" around all {count} rows: each holds all the words that are read, and those that its"
-        " position must not see are in white cells; the first of these is the word that it should"
+        " position must not see are in cells without colour; the first is the word that it should"
         " say. On the right, in decoding, each row holds only the words written so far, and a"
         " dashed arrow leads from the word that a row writes to its place in the next row.",
         draw,
