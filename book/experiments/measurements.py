@@ -43,6 +43,11 @@ from solutions.translator.measure import records
 FOLDER = Path(__file__).resolve().parents[1] / "measured"
 NOTHING = "–"
 MADE_ELSEWHERE = {
+    "gpu": Experiment(
+        page="ch10_gpu",
+        asks="what does a GPU do with a product, a step, an attention, a word?",
+        command="python -m book.experiments.cost.on_a_gpu",
+    ),
     "runs": Experiment(
         page="ch09_training",
         asks="what comes of training on real text?",

@@ -26,7 +26,6 @@ from solutions.translator.data.text import (
     read_pairs,
 )
 from solutions.translator.distributed import Team, TeamError
-from solutions.translator.loss import ROWS, ROWS_ON_A_GPU
 from solutions.translator.measure import evaluation, memory, records, splits
 from solutions.translator.measure.attention_map import cross_attention, draw
 from solutions.translator.runs import FinishedRun, RunError, Text, training_on
@@ -111,7 +110,7 @@ def memory_of(training, options):
         max(each.num_embeddings for each in embeddings),
         training.settings,
         training.team.size,
-        ROWS_ON_A_GPU if training.device.type == "cuda" else ROWS,
+        training.device.type,
     )
     return f", about {size / 1e9:.2f} GB at the largest batch"
 

@@ -1,10 +1,15 @@
 """The weights that are evaluated and handed out, where those are not the last but a mean."""
 
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+import copy
+
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 
 class MovingAverage:
     """A model whose weights are an exponential moving average of another's.
+
+    PyTorch's `AveragedModel` counts its updates in a tensor, for which a GPU has to wait at each;
+    this takes only the average from there.
 
     Args:
         trained: the model that is trained.
@@ -15,28 +20,34 @@ class MovingAverage:
     """
 
     def __init__(self, trained, share):
-        self.trained, self.averaged = trained, None
+        self.trained, self.averaged, self.begun = trained, None, False
         if share:
-            self.averaged = AveragedModel(trained, multi_avg_fn=get_ema_multi_avg_fn(share))
-            self.averaged.requires_grad_(False)
+            self.averaged = copy.deepcopy(trained).requires_grad_(False)
+            self.mix = get_ema_multi_avg_fn(share)
 
     @property
     def model(self):
         """The model to evaluate and to hand out."""
-        return self.averaged.module if self.averaged else self.trained
+        return self.trained if self.averaged is None else self.averaged
 
     def update(self):
-        """Take up the weights after a step."""
-        if self.averaged:
-            self.averaged.update_parameters(self.trained)
+        """Take up the weights after a step; the first are the average."""
+        if self.averaged is None:
+            return
+        means, weights = (list(each.parameters()) for each in (self.averaged, self.trained))
+        if self.begun:
+            self.mix(means, weights, None)
+        else:
+            for mean, weight in zip(means, weights, strict=True):
+                mean.copy_(weight.detach())
+        self.begun = True
 
     def weights(self):
         """Return the averaged weights by name, for a checkpoint; none where there is no average."""
-        if not self.averaged:
+        if self.averaged is None:
             return {}
-        return {f"average.{name}": each for name, each in self.averaged.module.named_parameters()}
+        return {f"average.{name}": each for name, each in self.averaged.named_parameters()}
 
     def restored(self, steps):
         """Note that the average holds weights of so many steps: the next does not begin it anew."""
-        if self.averaged:
-            self.averaged.n_averaged.fill_(steps)
+        self.begun = steps > 0

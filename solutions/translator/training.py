@@ -17,8 +17,10 @@ from solutions.translator.averaging import MovingAverage
 from solutions.translator.data.shares import Order, Shares, loader
 from solutions.translator.distributed import Team
 from solutions.translator.history import History, Recent, progress_bar
+from solutions.translator.model import no_plans_for_attention
 from solutions.translator.objective import Objective, make_optimizer, recompute_layers
 from solutions.translator.own_model import failures_told
+from solutions.translator.recorded import Recorded, require_recordable
 from solutions.translator.settings.precision import float32_products_in, products_in, resolved
 from solutions.translator.trouble import TrainingError, out_of_memory_explained, require_a_number
 
@@ -58,6 +60,10 @@ class Training:
         self.objective = self.team.wrap(objective, settings.sharded)
         self.optimizer = make_optimizer(self.model, settings)
         self.average = MovingAverage(self.model, settings.ema)
+        self.passes = self.forward_and_backward
+        if settings.recorded:
+            require_recordable(model, self.team)
+            self.passes = Recorded(self.forward_and_backward, self.clear_gradients)
         # float16 has no room for small gradients, so they are computed larger
         half = settings.precision == "float16"
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=half)
@@ -82,6 +88,7 @@ class Training:
         started, recent = time.monotonic() - self.seconds, Recent()
         with (
             float32_products_in(self.settings.precision, self.device),
+            no_plans_for_attention(),
             progress_bar(self.progress(), self.team.is_first) as bar,
             out_of_memory_explained(self.folder),
         ):
@@ -103,7 +110,8 @@ class Training:
         """Yield this process's Share of each batch that is left, until training is over."""
         if self.is_over():
             return
-        shares = Shares(self.batches, self.team.rank, self.team.size, self.settings.accumulate)
+        mine = self.team.rank, self.team.size, self.settings.accumulate
+        shares = Shares(self.batches, *mine, everywhere=self.settings.recorded)
         on_gpu, workers = self.device.type == "cuda", self.settings.workers
         workers = (2 if on_gpu else 0) if workers == "auto" else workers
         for share in loader(shares, self.epoch, self.position, workers, pinned=on_gpu):
@@ -123,22 +131,32 @@ class Training:
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate()
         self.model.train()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.clear_gradients()
         total = 0.0
         for number, micro_batch in enumerate(micro_batches, 1):
             # gradients are averaged once, at the end
             with self.team.averaging(self.objective, now=number == len(micro_batches)):
-                with self.precision():
-                    loss = self.objective(*self.on_device(micro_batch))
                 # the mean over all words of the batch; the team's size undoes its averaging
-                self.scaler.scale(loss * (self.team.size / words)).backward()
-            total += loss.detach()
+                total += self.passes(*self.on_device(micro_batch), self.team.size / words)
         self.scaler.unscale_(self.optimizer)
         nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.max_norm)
         self.scaler.step(self.optimizer)  # not where a gradient is infinite
         self.scaler.update()
         self.average.update()
         return total
+
+    def clear_gradients(self):
+        """Set the gradients to 0; a recording needs them where they are in memory."""
+        self.optimizer.zero_grad(set_to_none=not self.settings.recorded)
+
+    def forward_and_backward(self, src, target, words, factor):
+        """Add the gradients of `factor` times a micro-batch's loss to those that are there; return
+        the loss.
+        """
+        with self.precision():
+            loss = self.objective(src, target, words)
+        self.scaler.scale(loss * factor).backward()
+        return loss.detach()
 
     def on_device(self, micro_batch):
         """Return a MicroBatch where the model is, without waiting for it."""

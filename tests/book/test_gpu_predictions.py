@@ -40,7 +40,7 @@ def test_the_predictions_for_an_h100_are_those_of_the_page():
 
 @pytest.mark.parametrize("place", PLACES)
 def test_each_claim_is_measured(place):
-    found = gpu_predictions.measured(torch.device(place), torch.bfloat16, SMALL)
+    found = gpu_predictions.measured(torch.device(place), "bfloat16", SMALL)
     assert list(found) == list(gpu_predictions.predicted(devices.H100, SMALL))
     memory = found.pop("its memory at the peak, GB")
     assert all(number > 0 for number in found.values()) and (memory > 0) == (place == "cuda")

@@ -18,11 +18,16 @@ from book.experiments.cost import devices
 from book.experiments.cost.measured_cost import SWEPT
 from book.experiments.cost.training_cost import product_intensity
 from solutions.translator.data.tokenizer import PAD
-from solutions.translator.loss import ROWS_ON_A_GPU
 from solutions.translator.measure import memory
 from solutions.translator.model import Translator
 from solutions.translator.objective import Objective
+from solutions.translator.recorded import Recorded
 from solutions.translator.settings import Settings, Shape
+from solutions.translator.settings.precision import (
+    DTYPES,
+    float32_products_in,
+    products_in,
+)
 
 LAUNCH = 5e-6  # seconds: what chapter 10 assumes for a launch
 REACHED = 0.4  # of the peak: what it assumes for a step
@@ -52,20 +57,27 @@ class Sizes:
     rounds: int = 7
 
 
-def seconds(device, function, rounds):
+def seconds(device, function, rounds, least=0.02):
     """Return how long a call takes, its work on the device included: the median of some readings.
 
-    The device has to be idle at both ends of a reading, so it is synchronized.
+    The device has to be idle at both ends of a reading, so it is synchronized there, and a reading
+    is of as many calls in a row as last `least` seconds.
     """
-    taken = []
-    for number in range(rounds + 2):
-        wait(device)
-        began = time.perf_counter()
+    count = 1
+    reading(device, function, count)  # warms up
+    while reading(device, function, count) < least:
+        count *= 2
+    return statistics.median(reading(device, function, count) for _ in range(rounds)) / count
+
+
+def reading(device, function, count):
+    """Return how many seconds some calls in a row take, and the device's work on them."""
+    wait(device)
+    began = time.perf_counter()
+    for _ in range(count):
         function()
-        wait(device)
-        if number > 1:  # the first ones warm up
-            taken.append(time.perf_counter() - began)
-    return statistics.median(taken)
+    wait(device)
+    return time.perf_counter() - began
 
 
 def wait(device):
@@ -76,8 +88,8 @@ def wait(device):
 def products(device, dtype, sizes, words=None):
     """Return the FLOPs a second of words times square weights."""
     words = words or sizes.product
-    x = torch.ones(words, sizes.product, device=device, dtype=dtype)
-    weights = torch.ones(sizes.product, sizes.product, device=device, dtype=dtype)
+    x = torch.randn(words, sizes.product, device=device).to(dtype)
+    weights = torch.randn(sizes.product, sizes.product, device=device).to(dtype)
     took = seconds(device, lambda: x @ weights, sizes.rounds)
     return 2 * words * sizes.product**2 / took
 
@@ -95,8 +107,8 @@ def passes(device, dtype, sizes):
     """Return the seconds of `relu(x + bias) + residual` as three kernels, and of one kernel that
     reads and writes as much as a fused one would.
     """
-    x, residual = torch.ones(2, sizes.words, sizes.features, device=device, dtype=dtype)
-    bias, result = torch.ones_like(x[0]), torch.empty_like(x)
+    x, residual = torch.randn(2, sizes.words, sizes.features, device=device).to(dtype)
+    bias, result = torch.randn_like(x[0]), torch.empty_like(x)
     return (
         seconds(device, lambda: (x + bias).relu() + residual, sizes.rounds),
         seconds(device, lambda: torch.add(x, residual, out=result), sizes.rounds),
@@ -120,30 +132,44 @@ def launches(device, sizes):
     )
 
 
-def step(device, dtype, sizes):
+def step(device, precision, sizes, recorded=False):
     """Return the seconds of a training step of the base model, the bytes at its peak (0 on a CPU),
     and the FLOPs of the products in it.
+
+    Args:
+        recorded: whether the GPU replays the forward and the backward pass.
     """
     model = Translator(sizes.vocabulary, sizes.vocabulary, **sizes.shape.__dict__).to(device)
-    objective, optimizer = Objective(model.train(), 0.1), torch.optim.AdamW(model.parameters())
+    objective = Objective(model.train(), 0.1)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
     src, target = (
         torch.randint(4, sizes.vocabulary, (sizes.sentences, 32 + n), device=device) for n in (0, 1)
     )
     words = (target[:, 1:] != PAD).flatten().nonzero().squeeze(1)
-    scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
+    scaler = torch.amp.GradScaler(device.type, enabled=precision == "float16")
+
+    def clear():
+        optimizer.zero_grad(set_to_none=not recorded)
+
+    def forward_and_backward(*batch):
+        with products_in(precision, device):
+            loss = objective(*batch) / len(words)
+        scaler.scale(loss).backward()
+        return loss.detach()
+
+    passes = Recorded(forward_and_backward, clear) if recorded else forward_and_backward
 
     def train():
-        optimizer.zero_grad()
-        with torch.autocast(device.type, dtype):
-            loss = objective(src, target, words) / len(words)
-        scaler.scale(loss).backward()
+        clear()
+        passes(src, target, words)
         scaler.step(optimizer)
         scaler.update()
 
-    train()
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-    took = seconds(device, train, sizes.rounds)
+    with float32_products_in(precision, device):
+        train()
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        took = seconds(device, train, sizes.rounds)
     peak = torch.cuda.max_memory_allocated() if device.type == "cuda" else 0
     return took, peak, 6 * len(words) * product_weights(sizes)
 
@@ -161,20 +187,19 @@ def measured(device, half, sizes=None):
     """Measure what the chapter predicts.
 
     Args:
-        half: the format of 16 bits, torch.bfloat16 or torch.float16.
+        half: the format of 16 bits, "bfloat16" or "float16".
         sizes: Sizes.
 
     Returns:
         dict from a claim to a number: see `predicted`.
     """
-    sizes = sizes or Sizes()
-    torch.backends.cuda.matmul.allow_tf32 = False
-    apart, fused = passes(device, half, sizes)
+    sizes, dtype = sizes or Sizes(), DTYPES[half]
+    apart, fused = passes(device, dtype, sizes)
     launch, asked = launches(device, sizes)
     took, peak, flops = step(device, half, sizes)
-    fast = products(device, half, sizes)
+    fast = products(device, dtype, sizes)
     return {
-        "knee of the roofline, FLOPs per byte": knee(device, half, sizes),
+        "knee of the roofline, FLOPs per byte": knee(device, dtype, sizes),
         "one fused pass over three tensors, µs": 1e6 * fused,
         "the same as three kernels, µs": 1e6 * apart,
         "a launch, µs": 1e6 * launch,
@@ -201,7 +226,7 @@ def predicted(sheet, sizes=None):
     tensor = 2 * sizes.words * sizes.features
     settings = Settings(precision=half, tokens=32 * sizes.sentences)
     flops = 6 * settings.tokens * product_weights(sizes)
-    needed = memory.needed(sizes.shape, sizes.vocabulary, settings, rows=ROWS_ON_A_GPU)
+    needed = memory.needed(sizes.shape, sizes.vocabulary, settings, kind="cuda")
     return {
         "knee of the roofline, FLOPs per byte": peak / bandwidth,
         "one fused pass over three tensors, µs": 1e6 * 3 * tensor / bandwidth,
@@ -247,7 +272,7 @@ def main():
     print(f"{name}, PyTorch {torch.__version__}, {half}")
     if sheet is None:
         print("No data sheet in book/experiments/cost/devices.py, so nothing was predicted.")
-    found = measured(torch.device("cuda"), getattr(torch, half))
+    found = measured(torch.device("cuda"), half)
     if sheet is None:
         print(table(found))
     else:

@@ -52,10 +52,13 @@ class Shares(Dataset):
         rank: of the process.
         size: how many processes there are.
         parts: micro-batches into which a process splits its share.
+        everywhere: name all places of the targets and not only those where there is a word to
+            predict, so that batches of one shape have as many.
     """
 
-    def __init__(self, batches, rank=0, size=1, parts=1):
+    def __init__(self, batches, rank=0, size=1, parts=1, everywhere=False):
         self.batches, self.rank, self.size, self.parts = batches, rank, size, parts
+        self.places = all_places if everywhere else places_with_words
 
     def __getitem__(self, place):
         """Return a Share.
@@ -70,8 +73,7 @@ class Shares(Dataset):
         mine = [indices[first::count] for first in range(self.rank, count, self.size)]
         made = [self.batches.tensors(some, shape) for some in mine]
         micro_batches = [
-            MicroBatch(src, target, places_with_words(target[:, 1:].flatten()))
-            for src, target in made
+            MicroBatch(src, target, self.places(target[:, 1:].flatten())) for src, target in made
         ]
         words = int(self.batches.lengths[indices, 1].sum())
         return Share(micro_batches, words, epoch, position)
@@ -134,3 +136,8 @@ def places_with_words(expected):
     words = (expected != PAD).nonzero().flatten()
     missing = -len(words) % ROUND_TO if len(words) else ROUND_TO
     return torch.cat([words, (expected == PAD).nonzero().flatten()[:missing]])
+
+
+def all_places(expected):
+    """Return all places of a target: (places,) int64; padding costs nothing in the loss."""
+    return torch.arange(len(expected))

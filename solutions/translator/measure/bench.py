@@ -23,6 +23,7 @@ import tyro
 
 from solutions.translator import corpus
 from solutions.translator.data.batches import Batches
+from solutions.translator.data.shares import places_with_words
 from solutions.translator.data.text import clean, read_pairs
 from solutions.translator.data.tokenizer import BOS, PAD, Tokenizer
 from solutions.translator.decoding import Cached, Uncached
@@ -41,6 +42,7 @@ from solutions.translator.measure.ways import (
 from solutions.translator.model import Translator
 from solutions.translator.settings.command_line import File, needs
 from solutions.translator.settings.fields import check, whole
+from solutions.translator.settings.precision import DTYPES, float32_products_in
 
 FILLS = {"full": 1.0, "62 % filled": 0.62}
 ROUNDS = 7
@@ -66,7 +68,8 @@ def timed(device, function, *arguments):
 
 def bench_training(device, rounds=ROUNDS):
     """Measure tokens a second of all ways, and print the table."""
-    peak = {"fp32": peak_flops(device, torch.float32), "bf16": peak_flops(device, torch.bfloat16)}
+    precisions = (*(("tf32",) if device.type == "cuda" else ()), "bfloat16")
+    peak = {name: peak_flops(device, name) for name in ("float32", *precisions)}
     print(
         "\nTraining: batch 64, length 32, d_model 256, 3+3 layers, vocabulary 8,000, dropout 0.1;"
         " words of both sides a second"
@@ -75,29 +78,29 @@ def bench_training(device, rounds=ROUNDS):
         "  one matrix product reaches "
         + ", ".join(f"{value / 1e9:,.0f} GFLOP/s in {name}" for name, value in peak.items())
     )
-    ways = [(name, precision) for precision in ("fp32", "bf16") for name in MAKERS]
+    ways = [(name, precision) for precision in peak for name in MAKERS]
     runners = {way: Runner(*way, device) for way in ways}
     for label, fill in FILLS.items():
-        src, target = batch(fill, device)
+        src, target, places = batch(fill, device)
         words = int((src != PAD).sum() + (target[:, 1:] != PAD).sum())
         seconds = {way: [] for way in ways}
         for number in range(rounds + 1):
             for way, runner in runners.items():
-                taken = timed(device, runner.step, src, target)
+                taken = timed(device, runner.step, src, target, places)
                 if number:  # the first one warms up
                     seconds[way].append(taken)
         print(f"  {label}")
         for way in ways:
             middle = statistics.median(seconds[way])
-            base = seconds["nn.Transformer", "fp32"]
+            base = seconds["nn.Transformer", "float32"]
             ratio = statistics.median(
                 one / other for one, other in zip(base, seconds[way], strict=True)
             )
             part = flops() / middle / peak[way[1]] if fill == 1 else None
             share = f", {part:.0%} of the peak" if part else ""
             print(
-                f"    {way[0]:15} {way[1]}  {words / middle:>10,.0f}   {ratio:5.2f} times"
-                f" nn.Transformer in fp32{share}"
+                f"    {way[0]:15} {way[1]:8}  {words / middle:>10,.0f}   {ratio:5.2f} times"
+                f" nn.Transformer in float32{share}"
             )
 
 
@@ -121,10 +124,10 @@ def bench_batches(device, pairs, label, steps=STEPS):
         f" {batches[False].fill():.0%}"
     )
     ways = {
-        "ours, by length": (Runner("ours", "fp32", device), True),
-        "ours, by length, bf16": (Runner("ours", "bf16", device), True),
-        "nn.Transformer, mixed": (Runner("nn.Transformer", "fp32", device), False),
-        "nn.Transformer, by length": (Runner("nn.Transformer", "fp32", device), True),
+        "ours, by length": (Runner("ours", "float32", device), True),
+        "ours, by length, bfloat16": (Runner("ours", "bfloat16", device), True),
+        "nn.Transformer, mixed": (Runner("nn.Transformer", "float32", device), False),
+        "nn.Transformer, by length": (Runner("nn.Transformer", "float32", device), True),
     }
     seconds, words = ({name: [] for name in ways} for _ in range(2))
     for number in range(steps + 2):
@@ -132,8 +135,9 @@ def bench_batches(device, pairs, label, steps=STEPS):
             indices = batches[bucketed].epoch(0)[number]
             shape = batches[bucketed].shape(indices)
             tensors = batches[bucketed].tensors(indices, shape)
-            src, target = (each.to(device) for each in tensors)
-            taken = timed(device, runner.step, src, target)
+            places = places_with_words(tensors[1][:, 1:].flatten())
+            src, target, places = (each.to(device) for each in (*tensors, places))
+            taken = timed(device, runner.step, src, target, places)
             if number > 1:  # the first ones warm up
                 seconds[name].append(taken)
                 words[name].append(int((src != PAD).sum() + (target[:, 1:] != PAD).sum()))
@@ -155,12 +159,13 @@ def flops():
     return 3 * 2 * tokens * (encoder + decoder + D_MODEL * VOCAB)
 
 
-def peak_flops(device, dtype, size=4096, rounds=4):
+def peak_flops(device, precision, size=4096, rounds=4):
     """Return the multiplications and additions a second of one large matrix product."""
-    size = size if device.type == "cuda" else size // 2
+    size, dtype = size if device.type == "cuda" else size // 2, DTYPES[precision]
     one, other = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
-    one @ other
-    return 2 * size**3 / min(timed(device, torch.matmul, one, other) for _ in range(rounds))
+    with float32_products_in(precision, device):
+        one @ other
+        return 2 * size**3 / min(timed(device, torch.matmul, one, other) for _ in range(rounds))
 
 
 def bench_decoding(device, rounds=3):
@@ -198,9 +203,9 @@ def memory_of(name, precision):
     """
     device = torch.device("cpu")
     before = held("VmRSS")
-    runner, (src, target) = Runner(name, precision, device), batch(1.0, device)
+    runner, given = Runner(name, precision, device), batch(1.0, device)
     for _ in range(3):
-        runner.step(src, target)
+        runner.step(*given)
     return held("VmHWM") - before
 
 
@@ -215,7 +220,7 @@ def held(what):
 def bench_memory(device):
     """Measure the peak of memory of three steps, each way in a process of its own, and print it."""
     print("\nMemory of three training steps at its peak, model and optimiser included")
-    for precision in ("fp32", "bf16"):
+    for precision in ("float32", "bfloat16"):
         found = []
         for name in MAKERS:
             if device.type == "cuda":
@@ -229,7 +234,7 @@ def bench_memory(device):
                 with multiprocessing.get_context("spawn").Pool(1) as pool:
                     found.append((name, pool.apply(memory_of, (name, precision))))
         print(
-            f"  {precision}  "
+            f"  {precision:8}  "
             + ", ".join(f"{name} {size / 2**20:,.0f} MiB" for name, size in found)
         )
 

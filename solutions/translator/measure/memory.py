@@ -1,11 +1,10 @@
 """Whether a training fits into memory, by arithmetic: what it keeps all the time, and what the
 forward pass of a batch leaves for the backward pass.
 
-What a batch takes is counted tensor by tensor as a CPU keeps them, and lies within 15 % of measured
-peaks there, in one process and in two that share the weights. For other devices it is an
-extrapolation. A GPU should need less: it takes one byte for each number that dropout may set to 0,
-where a CPU takes two or four, and its attention keeps what it needs in 16 bits. But its libraries
-take a part of the memory for themselves.
+What a batch takes is counted tensor by tensor, and lies within 15 % of measured peaks: on a CPU, in
+one process and in two that share the weights, and on an H100 where it is more than 0.3 GB
+(`book/measured/gpu.json`). A GPU needs less: it takes one byte for each number that dropout may set
+to 0, where a CPU takes two or four, and its attention keeps what it needs in 16 bits.
 """
 
 import functools
@@ -14,31 +13,32 @@ from dataclasses import replace
 import torch
 
 from solutions.ch10_gpu import training_bytes
-from solutions.translator.loss import ROWS
+from solutions.translator.loss import ROWS, ROWS_ON_A_GPU
 from solutions.translator.model import Translator
 from solutions.translator.settings.precision import DTYPES
 
 LEFT_FREE = 0.1  # part of a device: for its libraries, and for gaps between tensors
+WORKSPACE = 10**8  # bytes that a GPU's libraries of products take for themselves for a moment
 FEWEST, MOST = 2**9, 2**20  # tokens of a batch that are tried
 
 
-def largest_batch(shape, vocab_size, settings, memory, devices=1, rows=ROWS):
+def largest_batch(shape, vocab_size, settings, memory, devices=1, kind="cpu"):
     """Return the most tokens, a power of two, of a batch with which a training fits, or 0.
 
     Args:
         memory: bytes of each device; a tenth stays free.
-        shape, vocab_size, settings, devices, rows: as for `needed`.
+        shape, vocab_size, settings, devices, kind: as for `needed`.
     """
     best, tokens = 0, FEWEST
     while tokens <= MOST:
         tried = replace(settings, tokens=tokens)
-        if needed(shape, vocab_size, tried, devices, rows) > (1 - LEFT_FREE) * memory:
+        if needed(shape, vocab_size, tried, devices, kind) > (1 - LEFT_FREE) * memory:
             break
         best, tokens = tokens, 2 * tokens
     return best
 
 
-def needed(shape, vocab_size, settings, devices=1, rows=ROWS):
+def needed(shape, vocab_size, settings, devices=1, kind="cpu"):
     """Return the bytes that a training of the course's own model takes on each device at its peak.
 
     Args:
@@ -46,14 +46,14 @@ def needed(shape, vocab_size, settings, devices=1, rows=ROWS):
         vocab_size: of either side.
         settings: Settings, whose precision is not "auto".
         devices: how many share a batch and, where `sharded` is on, the weights.
-        rows: positions that are scored at a time: ROWS on a CPU, ROWS_ON_A_GPU on a GPU.
+        kind: of a device, "cpu" or "cuda".
     """
     words = -(-settings.tokens // (settings.accumulate * devices))  # rounded up
     if settings.sharded:
         fixed = kept_all_the_time(shape, vocab_size, devices)
     else:  # where there are several, each has the gradients twice: its own, and all devices' mean
         fixed = kept_all_the_time(shape, vocab_size) * (5 if devices > 1 else 4) // 4
-    return fixed + activations(shape, vocab_size, settings, words, rows)
+    return fixed + activations(shape, vocab_size, settings, words, kind)
 
 
 @functools.cache
@@ -70,16 +70,17 @@ def kept_all_the_time(shape, vocab_size, parts=1):
     return training_bytes(model) // parts + for_a_batch
 
 
-def activations(shape, vocab_size, settings, words, rows=ROWS):
+def activations(shape, vocab_size, settings, words, kind="cpu"):
     """Return the bytes that are in use at the peak of a step, beyond those kept all the time.
 
     Args:
         words: of each side, in a micro-batch.
+        kind: of a device, "cpu" or "cuda".
     """
-    d_model, dropping = shape.d_model, shape.dropout > 0
+    d_model, dropping, on_gpu = shape.d_model, shape.dropout > 0, kind == "cuda"
     size = DTYPES[settings.precision].itemsize  # of a number in a product
     counts = shape.num_encoder_layers, shape.num_decoder_layers
-    layers = [kept_by_layer(shape, size, words, attentions) for attentions in (1, 2)]
+    layers = [kept_by_layer(shape, size, words, attentions, kind) for attentions in (1, 2)]
     kept = sum(count * layer for count, layer in zip(counts, layers, strict=True))
     at_the_loss = again = 0
     if settings.recomputed:  # what enters each layer is kept, and one layer at a time is whole
@@ -91,29 +92,35 @@ def activations(shape, vocab_size, settings, words, rows=ROWS):
                 for count, products in zip(counts, (1, 3), strict=True)
             )
     # the inputs of the last norms, and what dropout leaves of the embeddings
-    kept += words * d_model * (8 + 8 * dropping)
+    kept += words * d_model * (8 + (2 if on_gpu else 8) * dropping)
     # the words' features three times and their gradient, their scores, two tables of the generator
     at_the_loss += 16 * words * d_model + 8 * vocab_size * d_model
-    at_the_loss += min(words, rows) * vocab_size * (4 if size == 4 else 2 + 4 + 4)
+    rows = ROWS_ON_A_GPU if on_gpu else ROWS
+    scores = 4 if size == 4 else 2 + 4 + (0 if on_gpu else 4)  # bytes of a score, also as float32
+    at_the_loss += min(words, rows) * vocab_size * scores + WORKSPACE * on_gpu
     in_the_backward_pass = again + words * (shape.d_ff * size * (2 - dropping) + 8 * d_model)
     return kept + max(at_the_loss, in_the_backward_pass)
 
 
-def kept_by_layer(shape, size, words, attentions):
+def kept_by_layer(shape, size, words, attentions, kind="cpu"):
     """Return the bytes that a layer's forward pass leaves for its backward pass.
 
     Args:
         size: of a number in a product, in bytes.
         words: of each side.
         attentions: 1 in an encoder layer, 2 in a decoder layer.
+        kind: of a device, "cpu" or "cuda".
     """
-    d_model, d_ff, dropping = shape.d_model, shape.d_ff, shape.dropout > 0
+    d_model, d_ff, dropping, on_gpu = shape.d_model, shape.d_ff, shape.dropout > 0, kind == "cuda"
     norms, copied = attentions + 1, 2 * (size == 2)  # bytes of a copy in 16 bits, where one is made
+    mask = 1 if on_gpu else size  # bytes for each number that dropout may set to 0
+    # a CPU attends in float32, and what it finds is copied
+    inside = 4 * size if on_gpu else 4 * 4 + copied
     each = (4 + size) * norms  # what enters a norm, and what leaves it for a product
-    each += (4 * 4 + copied) * attentions  # queries, keys, values, and what they find
+    each += inside * attentions  # queries, keys, values, and what they find
     each += copied * (attentions - 1)  # of the memory
-    each += size * norms * dropping  # which numbers each sublayer's dropout leaves
-    inner = size * (3 if dropping else 1)  # what leaves relu, which are left, what is left
+    each += mask * norms * dropping  # which numbers each sublayer's dropout leaves
+    inner = size + (mask + size) * dropping  # what leaves relu, which are left, what is left
     position = each * d_model + inner * d_ff + 4 * attentions * shape.num_heads
     joined = 4 * (3 if attentions == 1 else 5) * d_model**2  # projections made one matrix
     halved = 2 * (2 * d_ff * d_model + 4 * attentions * d_model**2)  # weights in 16 bits

@@ -29,8 +29,10 @@ def resolved(settings):
     """Return Settings whose precision is not "auto" but what that is on this machine.
 
     Raises:
-        SettingsError: where this machine cannot have the precision.
+        SettingsError: where this machine cannot have the precision, or cannot record.
     """
+    if settings.recorded and not torch.cuda.is_available():
+        raise SettingsError("recorded is for a GPU, and there is none here; leave out --recorded")
     if settings.precision == "tf32" and not torch.cuda.is_available():
         raise SettingsError("precision tf32 is for a GPU, and there is none here; give float32")
     return replace(settings, precision=fastest()) if settings.precision == "auto" else settings

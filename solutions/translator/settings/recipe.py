@@ -88,6 +88,9 @@ class Settings:
             waits for nothing then, and 0 on a CPU, where they would take the cores that train.
         compiled: whether torch.compile makes code for the model, anew for each of the shapes. No is
             right on a CPU: there it takes half a minute a shape, and what it makes is not faster.
+        recorded: whether a GPU runs the forward and the backward pass from a recording, a CUDA
+            graph, one for each of the shapes, instead of being told each kernel anew; faster where
+            a model is small and the GPU is large, because launching is the limit there.
         recomputed: whether the backward pass computes each layer again instead of keeping what the
             forward pass computed: less memory, and a third more time.
         sharded: whether each of several processes keeps only its part of the weights, of their
@@ -122,6 +125,7 @@ class Settings:
     shapes: Annotated[int, whole(1)] = 24
     workers: Annotated[int | str, whole(0, "auto")] = "auto"
     compiled: Switch = False
+    recorded: Switch = False
     recomputed: Switch = False
     sharded: Switch = False
     look_every: Annotated[int, whole(1)] = 500
@@ -141,6 +145,17 @@ class Settings:
             raise SettingsError(
                 f"ema is {self.ema:g} and sharded is yes, but the average is of whole weights; give"
                 " --average instead, or leave out --sharded"
+            )
+        for name in ("compiled", "recomputed", "sharded"):
+            if self.recorded and getattr(self, name):
+                raise SettingsError(
+                    f"recorded and {name} are both yes, which cannot be had at once; leave out"
+                    " one of them"
+                )
+        if self.recorded and not self.bucketed:
+            raise SettingsError(
+                "recorded is yes and bucketed is no, but a recording fits one shape, and mixed"
+                " batches have too many; leave out one of them"
             )
 
     def progress(self, step, seconds):

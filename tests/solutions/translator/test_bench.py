@@ -26,7 +26,7 @@ def device(request, monkeypatch):
     monkeypatch.setitem(ways.SIZE, "num_encoder_layers", 1)
     monkeypatch.setitem(ways.SIZE, "num_decoder_layers", 1)
     monkeypatch.setitem(ways.SIZE, "d_ff", 32)
-    monkeypatch.setattr(bench, "peak_flops", lambda device, dtype: 1e9)
+    monkeypatch.setattr(bench, "peak_flops", lambda device, precision: 1e9)
     monkeypatch.setattr(bench, "DECODED", (2, 3))
     return torch.device(request.param)
 
@@ -37,9 +37,10 @@ def test_each_way_has_a_speed_and_full_batches_a_share_of_the_peak(device, capsy
     full, padded = shown.split("  full\n")[1].split("  62 % filled\n")
     for table, share in ((full, r", \d+% of the peak"), (padded, "")):
         lines = table.splitlines()
-        assert len(lines) == 2 * len(ways.MAKERS)
-        for line, precision in zip(lines, 3 * ["fp32"] + 3 * ["bf16"], strict=True):
-            speed = rf"  {NUMBER} +\d+\.\d\d times nn.Transformer in fp32{share}"
+        tf32 = ["tf32"] if device.type == "cuda" else []
+        precisions = [each for each in ("float32", *tf32, "bfloat16") for _ in ways.MAKERS]
+        for line, precision in zip(lines, precisions, strict=True):
+            speed = rf"  {NUMBER} +\d+\.\d\d times nn.Transformer in float32{share}"
             assert re.fullmatch(rf" +(ours|nn.Transformer|textbook) +{precision} +{speed}", line)
     assert "1.00 times" in full.splitlines()[1]  # nn.Transformer beside itself
 

@@ -3,7 +3,9 @@ asked for, and compiles once for each shape.
 """
 
 import json
+from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,8 +19,9 @@ from solutions.translator.data.shares import MicroBatch
 from solutions.translator.history import HISTORY
 from solutions.translator.model import Translator
 from solutions.translator.objective import Objective
+from solutions.translator.recorded import require_recordable
 from solutions.translator.runs import prepare
-from solutions.translator.settings import Settings, Shape
+from solutions.translator.settings import Settings, SettingsError, Shape
 from solutions.translator.settings.precision import DTYPES
 
 SIZE = {"d_model": 16, "num_heads": 2, "num_encoder_layers": 1, "num_decoder_layers": 1, "d_ff": 32}
@@ -96,16 +99,18 @@ class NoAutocast:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_no_step_makes_a_gpu_wait(tmp_path):
+@pytest.mark.parametrize("recorded", [False, True])
+def test_no_step_makes_a_gpu_wait(tmp_path, recorded):
     """The same on a GPU itself, with what is left out above: the loader, autocast, AdamW."""
-    training = training_of(tmp_path, precision="auto", ema=0.9)
-    for number, share in zip(range(8), training.shares(), strict=False):
-        torch.cuda.set_sync_debug_mode("error" if number > 3 else "default")
+    training = training_of(tmp_path, precision="auto", ema=0.9, shapes=2, recorded=recorded)
+    training.settings = replace(training.settings, steps=24)
+    for number, share in zip(range(24), training.shares(), strict=False):
+        torch.cuda.set_sync_debug_mode("error" if number > 19 else "default")
         try:
             training.step(share.micro_batches, share.words)
         finally:
             torch.cuda.set_sync_debug_mode("default")
-    assert number == 7
+    assert number == 23
 
 
 @pytest.mark.gpu
@@ -115,6 +120,51 @@ def test_a_gpu_learns_in_each_precision(tmp_path, precision):
     training_of(tmp_path, precision=precision, steps=24, tokens=60, look_every=12).run()
     first, last = noted(tmp_path)
     assert last < first
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_a_recording_learns_what_launched_kernels_learn(tmp_path, precision):
+    """Without dropout, because padding is scored, too, and draws its own numbers."""
+    found = []
+    for recorded in (False, True):
+        folder = tmp_path / str(recorded)
+        settings = {"precision": precision, "accumulate": 2, "steps": 24, "recorded": recorded}
+        training_of(folder, dropout=0.0, **settings).run()
+        found.append((noted(folder), weights(folder)))
+    (one, plain), (other, replayed) = found
+    close = {"float32": 1e-4, "bfloat16": 2e-2, "float16": 2e-2}[precision]
+    assert one == pytest.approx(other, rel=close) and one[-1] < one[0]
+    assert all(torch.allclose(plain[name], replayed[name], atol=close) for name in plain)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_recorded_training_continues_as_if_nothing_had_happened(tmp_path):
+    """It records anew, and drops the same numbers."""
+    at_once, in_parts = tmp_path / "at_once", tmp_path / "in_parts"
+    training_of(at_once, steps=12, recorded=True).run()
+    for steps in (8, 12):
+        training_of(in_parts, steps=steps, recorded=True).run()
+    one, other = weights(at_once), weights(in_parts)
+    assert all(torch.allclose(one[name], other[name], atol=1e-6) for name in one)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_nothing_is_recorded(tmp_path):
+    with pytest.raises(SettingsError, match="recorded is for a GPU, and there is none here"):
+        training_of(tmp_path, recorded=True)
+
+
+def test_what_cannot_be_recorded_is_refused():
+    for other in ({"compiled": True}, {"recomputed": True}, {"sharded": True}, {"bucketed": False}):
+        with pytest.raises(SettingsError, match="leave out one of them"):
+            Settings(recorded=True, **other)
+    with pytest.raises(ValueError, match="the course's own model"):
+        require_recordable(Transformer(9, 9, **SIZE), SimpleNamespace(size=1))
+    with pytest.raises(ValueError, match="2 processes train here"):
+        require_recordable(Translator(9, 9, **SIZE), SimpleNamespace(size=2))
 
 
 def test_the_places_of_the_words_change_no_loss():

@@ -114,8 +114,8 @@ def test_each_setting_can_be_given_and_arrives():
         ),
     }
     for kind, values in other.items():
-        # no two averages at once: see the test below
-        assert values.keys() == {each.name for each in fields(kind)} - {"ema"}
+        # no two averages at once, and no recording of what is compiled: see the tests below
+        assert values.keys() == {each.name for each in fields(kind)} - {"ema", "recorded"}
         assert all(getattr(kind(), name) != value for name, value in values.items())
     everything = {**other[Shape], **other[Settings]}
     written = []
@@ -125,6 +125,12 @@ def test_each_setting_can_be_given_and_arrives():
     options = read(["train", *written])
     assert options.shape == Shape(**other[Shape])
     assert options.settings == Settings(**other[Settings])
+
+
+def test_what_is_recorded_is_not_compiled_too(capsys):
+    assert settings_of("--recorded").recorded and not settings_of("").recorded
+    said = complaint(capsys, "train", "--recorded", "--compiled")
+    assert "recorded and compiled are both yes" in said
 
 
 def test_weights_are_averaged_in_one_way_or_the_other(capsys):
