@@ -65,6 +65,7 @@ from book.figures.ch10_gpu import (
     gradient_sizes,
     memory_of_a_step,
     roofline,
+    step_by_batch,
     step_by_kind,
     two_timelines,
 )

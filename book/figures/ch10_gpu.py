@@ -81,6 +81,28 @@ def step_by_kind(steps):
     return figure
 
 
+def step_by_batch(sentences, lines):
+    """Draw how long a step takes for larger and larger batches, on logarithmic axes.
+
+    Args:
+        sentences: (points,) of a batch.
+        lines: dict from a label to (points,) seconds; the last two are parts of a step.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.9, 3.6))
+    looks = [(ORANGE, "o-"), (BLUE, "o-"), (GREY, "o--"), (GREEN, "o:")]
+    for (label, seconds), (colour, look) in zip(lines.items(), looks, strict=True):
+        ax.plot(sentences, 1000 * np.array(seconds), look, color=colour, markersize=5, label=label)
+    ax.set(xscale="log", yscale="log", xlabel="sentences in a batch", ylabel="milliseconds")
+    ax.set_xticks(sentences, [f"{each:,}" for each in sentences])
+    ax.set_yticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"])
+    ax.minorticks_off()
+    figure.legend(loc="outside upper left", ncols=2, fontsize=9)
+    return figure
+
+
 def two_timelines(timelines):
     """Draw when the CPU launches work and when the device does it.
 

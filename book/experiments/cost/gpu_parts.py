@@ -81,8 +81,8 @@ def training(device, budget):
 
     Returns:
         list of dicts: `name`, `precision`, `how` ("launched", "recorded", or a mode of
-        torch.compile), `sentences`, `seconds`, `words` (of both sides) and `flops` of a step, the bytes at the
-        `peak`, and `first`, the seconds of the first step.
+        torch.compile), `sentences`, `seconds`, `words` (of both sides) and `flops` of a step, the
+        bytes at the `peak`, and `first`, the seconds of the first step.
     """
     return [
         one_training(device, name, precision, how, sentences, budget.sizes.rounds)

@@ -128,7 +128,7 @@ def test_each_setting_can_be_given_and_arrives():
 
 
 def test_what_is_recorded_is_not_compiled_too(capsys):
-    assert settings_of("--recorded").recorded and not settings_of("").recorded
+    assert settings_of("--recorded").recorded and not settings_of().recorded
     said = complaint(capsys, "train", "--recorded", "--compiled")
     assert "recorded and compiled are both yes" in said
 
