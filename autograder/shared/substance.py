@@ -84,11 +84,16 @@ def numbers_of(value):
     return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
+CHANGE = "the change of "  # with it begin the names of notes on what a training has moved
+
+
 def is_ordinary(case):
     """Return whether a case asks for a result with something in it: neither a refusal, nor an array
-    of nothing or of zeros.
+    of nothing or of zeros. Weights that have to move are one, too.
     """
-    return has_substance(case.expected.get("result"))
+    noted = case.expected.get("noted", {})
+    changes = [each for name, each in noted.items() if name.startswith(CHANGE)]
+    return has_substance([case.expected.get("result"), *changes])
 
 
 def has_substance(value):

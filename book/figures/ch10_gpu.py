@@ -86,18 +86,18 @@ def step_by_batch(sentences, lines):
 
     Args:
         sentences: (points,) of a batch.
-        lines: dict from a label to (points,) seconds; the last two are parts of a step.
+        lines: dict from a label to (points,) seconds; the last two were not measured.
 
     Returns:
         the matplotlib figure.
     """
     figure, ax = plt.subplots(figsize=(4.9, 3.6))
-    looks = [(ORANGE, "o-"), (BLUE, "o-"), (GREY, "o--"), (GREEN, "o:")]
+    looks = [(ORANGE, "o-"), (BLUE, "o-"), (GREY, "--"), (GREEN, ":")]
     for (label, seconds), (colour, look) in zip(lines.items(), looks, strict=True):
         ax.plot(sentences, 1000 * np.array(seconds), look, color=colour, markersize=5, label=label)
     ax.set(xscale="log", yscale="log", xlabel="sentences in a batch", ylabel="milliseconds")
     ax.set_xticks(sentences, [f"{each:,}" for each in sentences])
-    ax.set_yticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"])
+    ax.set_yticks([10**power for power in range(-1, 3)], ["0.1", "1", "10", "100"])
     ax.minorticks_off()
     figure.legend(loc="outside upper left", ncols=2, fontsize=9)
     return figure

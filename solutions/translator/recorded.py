@@ -18,7 +18,8 @@ class Recorded:
 
     Args:
         function: of tensors and of floats.
-        changed: called after the runs that warm up; takes back what they have changed.
+        changed: called after the runs that warm up; takes back what they have changed. What was
+            there before them is lost: tensors of new shapes come first after it was taken back.
 
     Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs
     """
@@ -26,6 +27,7 @@ class Recorded:
     def __init__(self, function, changed):
         self.function, self.changed = function, changed
         self.recordings, self.pool = {}, torch.cuda.graph_pool_handle()
+        self.aside = torch.cuda.Stream()  # one, because libraries keep memory for each
 
     def __call__(self, *given):
         """Return what the function does, in memory that the next call overwrites."""
@@ -42,16 +44,19 @@ class Recorded:
         device = torch.device("cuda", torch.cuda.current_device())
         inputs = [torch.as_tensor(each, device=device).clone() for each in given]
         drawn, before = torch.cuda.get_rng_state(), torch.cuda.current_stream()
-        aside = torch.cuda.Stream()
-        aside.wait_stream(before)
-        with torch.cuda.stream(aside):  # libraries choose their kernels, which can't be recorded
+        self.aside.wait_stream(before)
+        with torch.cuda.stream(
+            self.aside
+        ):  # libraries choose their kernels, which can't be recorded
             for _ in range(2):
                 self.function(*inputs)
-        before.wait_stream(aside)
+        before.wait_stream(self.aside)
         self.changed()
         torch.cuda.set_rng_state(drawn)  # whatever is dropped, training continues the same
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool):
+        # what other threads do meanwhile, such as the loader's with pinned memory, is not recorded
+        kept = {"pool": self.pool, "stream": self.aside, "capture_error_mode": "thread_local"}
+        with torch.cuda.graph(graph, **kept):
             result = self.function(*inputs)
         return graph, inputs, result
 

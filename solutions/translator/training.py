@@ -63,6 +63,7 @@ class Training:
         self.passes = self.forward_and_backward
         if settings.recorded:
             require_recordable(model, self.team)
+            # the micro-batches of a step have one shape: the first of them is recorded
             self.passes = Recorded(self.forward_and_backward, self.clear_gradients)
         # float16 has no room for small gradients, so they are computed larger
         half = settings.precision == "float16"

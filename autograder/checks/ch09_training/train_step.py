@@ -16,7 +16,7 @@ from autograder.checks.ch09_training.teacher_forcing_pair import (
     targets,
     whole,
 )
-from autograder.shared.probes import updated, with_stand_ins
+from autograder.shared.probes import loss_returned, updated, weights_moved, with_stand_ins
 from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair, train_step
 
 SIZES = (
@@ -125,22 +125,36 @@ def step_with(
 checks = Checks(train_step, family=step_with, probe=updated)
 shown, hidden, wrong, right = checks.words
 
+# Most cases ask for one thing, so that a loss that is looked up too late, or a mode, costs itself
+# and not the weights.
 shown("a small batch", step_case(), weight=2)
 shown(
     "long gradients are clipped",
     step_case((3, 2), size=2.0, longer_than=0.3, smoothing=0.1, max_norm=0.1),
+    probe=weights_moved,
 )
 shown(
     "gradients may be longer than 1",
     step_case((1, 3), size=2.0, longer_than=1.2, smoothing=0.1, max_norm=50.0),
+    probe=weights_moved,
 )
-shown("gradients of an earlier step do not count", step_case((2, 2), old_gradients=True), weight=2)
+shown(
+    "gradients of an earlier step do not count",
+    step_case((2, 2), old_gradients=True),
+    probe=weights_moved,
+    weight=2,
+)
 shown("a model in eval mode is switched to train mode", step_case((2, 1), dropout=1.0, train=False))
-shown("without smoothing", step_case((2, 3), smoothing=0.0, max_norm=2.0))
-shown("AdamW", step_case((3, 1), "AdamW", old_gradients=True))
+shown(
+    "the loss, without smoothing",
+    step_case((2, 3), smoothing=0.0, max_norm=2.0),
+    probe=loss_returned,
+)
+shown("AdamW", step_case((3, 1), "AdamW", old_gradients=True), probe=weights_moved)
 hidden(
     "a larger batch",
     step_case((4, 1, 2, 3), size=2.0, longer_than=1.2, smoothing=0.3, max_norm=30.0),
+    probe=weights_moved,
     weight=2,
 )
 hidden(
@@ -155,13 +169,19 @@ hidden(
     ),
     weight=2,
 )
-hidden("one sentence", step_case((4,), smoothing=0.1, max_norm=40.0))
+hidden(
+    "the loss of one sentence", step_case((4,), smoothing=0.1, max_norm=40.0), probe=loss_returned
+)
 hidden(
     "dropout is on, though the model came in eval mode",
     step_case((3, 3), dropout=1.0, train=False, old_gradients=True),
 )
-hidden("dropout is on in train mode", step_case((1, 3), dropout=1.0))
-hidden("much smoothing", step_case((1, 4), smoothing=0.6, max_norm=60.0))
+hidden("dropout is on in train mode", step_case((1, 3), dropout=1.0), probe=weights_moved)
+hidden(
+    "the loss, with much smoothing",
+    step_case((1, 4), smoothing=0.6, max_norm=60.0),
+    probe=loss_returned,
+)
 hidden("AdamW, a model in eval mode", step_case((2, 2, 3), "AdamW", train=False))
 hidden("a model in float32", step_case((2, 3), dtype=torch.float32))
 

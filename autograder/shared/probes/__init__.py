@@ -79,10 +79,12 @@ from autograder.shared.probes.training import (
     calls_counted,
     decoded,
     decoded_without_gradients,
+    loss_returned,
     returned_number,
     searched,
     searched_among_equals,
     updated,
+    weights_moved,
 )
 from autograder.shared.wire import plain
 from autograder.shared.wording import describe
@@ -109,6 +111,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "gradients_within_rows",
     "importance_afterwards",
     "live",
+    "loss_returned",
     "merged_in_turn",
     "moved",
     "numbers_at_the_start",
@@ -137,6 +140,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "table_reader",
     "trained_by_autocast",
     "updated",
+    "weights_moved",
     "weights_under_gates",
     "with_stand_ins",
 ]
@@ -156,6 +160,8 @@ KINDS = (
     returned_number,
     calls_counted,
     updated,
+    weights_moved,
+    loss_returned,
     searched,
     searched_among_equals,
     counted_up,

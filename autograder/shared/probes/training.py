@@ -44,6 +44,22 @@ def updated(implementation, inputs):
     return {**result, "noted": noted}
 
 
+MODE = "the model's `training` afterwards", "what the model answers afterwards, in its mode"
+
+
+def weights_moved(implementation, inputs):
+    """Note of a training function only how it has moved the weights: see `updated`. What it returns
+    and in which mode it leaves the model are for other cases.
+    """
+    noted = updated(implementation, inputs)["noted"]
+    return {"noted": {name: each for name, each in noted.items() if name not in MODE}}
+
+
+def loss_returned(implementation, inputs):
+    """Note of a training function only what it returns: see `updated`."""
+    return {"result": updated(implementation, inputs)["result"]}
+
+
 def searched(implementation, inputs):
     """Note what a search returns that asks a table for log-probabilities."""
     result = implementation(*with_stand_ins(inputs).values())

@@ -227,7 +227,7 @@ def profiles(device, budget):
     Returns:
         list of dicts: `sentences`, `seconds` of a step without the profiler, and of the step under
         it the `kernels` that ran, the seconds in which the device was `busy`, and those of the
-        products, `multiplying`; `longest` is a list of [kernel, calls, seconds].
+        products outside attention, `multiplying`; `longest` is a list of [kernel, calls, seconds].
     """
     found = []
     for sentences in budget.sentences:
@@ -244,6 +244,7 @@ def profiles(device, budget):
             (each.key, each.count, each.self_device_time_total / 1e6)
             for each in seen.key_averages()
             if each.device_type == torch.autograd.DeviceType.CUDA
+            and not each.key.startswith("Optimizer.")  # a range around kernels that are listed, too
         ]
         kernels.sort(key=lambda row: -row[2])
         found.append(

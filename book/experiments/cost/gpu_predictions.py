@@ -199,8 +199,8 @@ def measured(device, half, sizes=None):
     took, peak, flops = step(device, half, sizes)
     fast = products(device, dtype, sizes)
     return {
-        "knee of the roofline, FLOPs per byte": knee(device, dtype, sizes),
-        "one fused pass over three tensors, µs": 1e6 * fused,
+        "the roofline bends at, FLOPs per byte": knee(device, dtype, sizes),
+        "a pass over three tensors, µs": 1e6 * fused,
         "the same as three kernels, µs": 1e6 * apart,
         "a launch, µs": 1e6 * launch,
         "a launch and .item(), µs": 1e6 * asked,
@@ -228,8 +228,8 @@ def predicted(sheet, sizes=None):
     flops = 6 * settings.tokens * product_weights(sizes)
     needed = memory.needed(sizes.shape, sizes.vocabulary, settings, kind="cuda")
     return {
-        "knee of the roofline, FLOPs per byte": peak / bandwidth,
-        "one fused pass over three tensors, µs": 1e6 * 3 * tensor / bandwidth,
+        "the roofline bends at, FLOPs per byte": peak / bandwidth,
+        "a pass over three tensors, µs": 1e6 * 3 * tensor / bandwidth,
         "the same as three kernels, µs": 1e6 * 7 * tensor / bandwidth,
         "a launch, µs": 1e6 * LAUNCH,
         "a launch and .item(), µs": 2e6 * LAUNCH,

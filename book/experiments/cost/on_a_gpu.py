@@ -56,13 +56,17 @@ def main(arguments=None):
 
 def written(found):
     """Write what was found as JSON, each row of a list on a line of its own."""
-    return "{\n" + ",\n".join(f" {json.dumps(k)}: {rows(v)}" for k, v in found.items()) + "\n}\n"
+    return "{\n" + ",\n".join(f" {text(k)}: {rows(v)}" for k, v in found.items()) + "\n}\n"
 
 
 def rows(value):
     if not isinstance(value, list):
-        return json.dumps(value)
-    return "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in value) + "\n ]"
+        return text(value)
+    return "[\n" + ",\n".join(f"  {text(row)}" for row in value) + "\n ]"
+
+
+def text(value):
+    return json.dumps(value, ensure_ascii=False)
 
 
 if __name__ == "__main__":

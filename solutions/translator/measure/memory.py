@@ -53,7 +53,9 @@ def needed(shape, vocab_size, settings, devices=1, kind="cpu"):
         fixed = kept_all_the_time(shape, vocab_size, devices)
     else:  # where there are several, each has the gradients twice: its own, and all devices' mean
         fixed = kept_all_the_time(shape, vocab_size) * (5 if devices > 1 else 4) // 4
-    return fixed + activations(shape, vocab_size, settings, words, kind)
+    taken = activations(shape, vocab_size, settings, words, kind)
+    # a shape that is new warms up beside the memory that earlier recordings keep
+    return fixed + taken * (2 if settings.recorded else 1)
 
 
 @functools.cache

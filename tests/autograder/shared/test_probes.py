@@ -593,6 +593,23 @@ def test_an_update_is_noted_as_what_it_changes():
     assert "result" not in observe("updated", raise_the_bias, training_case(torch.float32))
 
 
+def test_the_weights_and_the_loss_can_be_asked_for_apart():
+    def rest_in_eval_mode(model, optimizer, src, tgt):
+        optimizer.step()
+        model.eval()
+        return 3.0
+
+    case = training_case(old_gradients=True)
+    told, weights, loss = (
+        observe(probe, rest_in_eval_mode, case)
+        for probe in ("updated", "weights_moved", "loss_returned")
+    )
+    assert loss == {"result": 3.0}
+    left_out = set(told["noted"]) - set(weights["noted"])
+    assert left_out == {"the model's `training` afterwards", AFTERWARDS}
+    assert list(weights) == ["noted"] and "src afterwards" in weights["noted"]
+
+
 def test_an_update_tells_what_it_should_have_left():
     def careless(model, optimizer, src, tgt):
         model.train()

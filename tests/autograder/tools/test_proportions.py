@@ -55,3 +55,15 @@ def test_what_is_wrong_everywhere_and_what_slips_at_the_edge(name, belief, least
     ]
     kept = sum(map(share, cells)) / len(cells)
     assert least <= kept <= most, f"it keeps {kept:.0%}"
+
+
+def test_a_step_with_the_right_weights_keeps_what_they_earn():
+    """What is returned, the mode and the weights are asked for in cases of their own, too."""
+    shares = {
+        wrong.belief: kept
+        for kept, wrong in proportions("ch09_training", seeds=(b"one",))["train_step"]
+    }
+    for belief in ("the loss is looked up after the step", "the model rests in eval mode"):
+        assert 0.4 <= shares[belief] <= 0.6, belief
+    for belief in ("backward moves the weights", "two steps are better than one"):
+        assert shares[belief] <= 0.2, belief

@@ -202,6 +202,8 @@ def test_each_option_takes_away_what_it_says():
     fixed = memory.kept_all_the_time(SHAPE, 1000)
     for changes in ({"accumulate": 8}, {"recomputed": True}):
         assert fixed < memory.needed(SHAPE, 1000, replace(settings, **changes)) < 0.5 * plain
+    twice = memory.needed(SHAPE, 1000, replace(settings, recorded=True))
+    assert twice - plain == plain - fixed
     shared = replace(settings, tokens=8 * settings.tokens)  # each of 8 has as many as the one had
     assert memory.needed(SHAPE, 1000, shared, devices=8) == plain + fixed // 4
     parts = memory.needed(SHAPE, 1000, replace(shared, sharded=True), devices=8)
