@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREY, KEY, ORANGE, QUERY
+from book.figures.style import BLUE, GREEN, GREY, KEY, ORANGE, PURPLE, QUERY
 
 
 def turning_pairs(query, key, places):
@@ -86,7 +86,7 @@ def right_by_examples(models, ceiling, guess):
     """Show how often the next letter is right, by the number of examples before it.
 
     Args:
-        models: dict from a name to (seeds, numbers of examples) shares that are right.
+        models: dict from four names to (seeds, numbers of examples) shares that are right.
         ceiling: for each number of examples, the share that somebody has right who forgets nothing.
         guess: the share that is right by chance.
 
@@ -96,13 +96,14 @@ def right_by_examples(models, ceiling, guess):
     figure, ax = plt.subplots(figsize=(5, 3.2))
     examples = np.arange(len(ceiling))
     ax.plot(examples, 100 * np.asarray(ceiling), "--", color=GREY, label="perfect memory")
-    for (name, shares), colour in zip(models.items(), (BLUE, ORANGE), strict=True):
+    colours = (PURPLE, GREEN, BLUE, ORANGE)
+    for (name, shares), colour in zip(models.items(), colours, strict=True):
         shares = 100 * np.asarray(shares)
         ax.plot(examples, shares.mean(axis=0), color=colour, label=name)
         ax.plot(examples, shares.T, "o", color=colour, alpha=0.4, markersize=4, mew=0)
     ax.axhline(100 * guess, color=GREY, linestyle=":", label="guessing")
     ax.set(xlabel="examples in the prompt", ylabel="percent right", ylim=(0, 104))
-    ax.legend(fontsize=9, loc="upper left")
+    ax.legend(fontsize=9, loc=(0.5, 0.14))  # under the curves
     return figure
 
 

@@ -167,6 +167,19 @@ def test_the_lookup_of_the_page_needs_its_first_layer_alone():
     assert first < 0.2 and second > 0.75
 
 
+def test_by_place_asks_the_last_letter_of_texts_that_showed_it_once():
+    model, ids = in_context.loaded(), in_context.asked(0)[:300]
+    with one_thread(), torch.no_grad():
+        found = in_context.looked_into(model, ids)["by_place"]
+        said = model(ids, pad_id=alice.PAD)[:, -2].argmax(dim=-1).tolist()
+    answers = [[] for _ in range(in_context.PAIRS - 1)]
+    for row, letter in zip(ids.tolist(), said, strict=True):
+        *before, last = row[::2]
+        if before.count(last) == 1:
+            answers[before.index(last)].append(letter == row[-1])
+    assert found == pytest.approx([sum(each) / len(each) for each in answers])
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_other_seeds_learn_from_the_prompt_and_not_without_mappings():

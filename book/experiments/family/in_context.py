@@ -13,9 +13,11 @@ letters and texts twice as long, less than half was looked up after 1,000 steps.
     python -m book.experiments in_context
 
 trains five seeds; the page runs and looks into the model of seed 0, whose weights the same command
-writes to `book/measured/in_context.safetensors`, in 16 bits.
+writes to `book/measured/in_context.safetensors`, in 16 bits. `in_context_longer` trains three seeds
+as long, and 4 and 16 times as long, and looks into each.
 """
 
+import itertools
 from dataclasses import replace
 
 import torch
@@ -139,8 +141,9 @@ def looked_into(model, ids):
     Returns:
         dict: `induction`, for each layer the scores of its heads; `looked_up_without`, for each
         layer what is right where the letter was shown before if no head of the layer finds
-        anything; `by_place`, for each place the share that is right of the later letters that were
-        shown there and nowhere else.
+        anything; `by_place`, for each place the share that is right after `PAIRS - 1` examples, of
+        the texts that show the letter there and nowhere else. (Over shorter prompts, too, early
+        places would look better than they are, because only they are asked for in short prompts.)
     """
     seen, mask = model.token_embedding(ids), causal_mask(ids.shape[1])
     seen = seen + model.position_embedding(torch.arange(ids.shape[1]))
@@ -152,11 +155,10 @@ def looked_into(model, ids):
         seen = layer(seen, mask)
         with ablate_heads(layer.self_attention, torch.zeros(weights.shape[1])):
             without.append(by_examples(model, ids)["looked_up"])
-    found = model(ids, pad_id=PAD)[:, ::2].argmax(dim=-1) == ids[:, 1::2]
-    same = (ids[:, None, ::2] == ids[:, ::2, None]).tril(-1)  # (count, later, earlier)
+    found = model(ids, pad_id=PAD)[:, -2].argmax(dim=-1) == ids[:, -1]
+    same = ids[:, :-2:2] == ids[:, -2, None]  # (count, earlier)
     once = same & (same.sum(dim=-1, keepdim=True) == 1)
-    places = range(PAIRS - 1)
-    right = [found[once[:, :, place].nonzero(as_tuple=True)].float().mean() for place in places]
+    right = [found[there].float().mean() for there in once.T]
     return {
         "induction": scores,
         "looked_up_without": without,
@@ -195,15 +197,19 @@ def measure(steps, seeds):
 def measure_longer(steps, seeds):
     """Train on mappings alone, ask as `measure` does, and look inside.
 
+    Args:
+        steps: lengths of training; each begins anew.
+
     Returns:
-        list of dict: `seed`, and what `by_examples` and `looked_into` find in 2,000 fresh mappings.
+        list of dict: `steps`, `seed`, and what `by_examples` and `looked_into` find in 2,000 fresh
+        mappings.
     """
     rows = []
-    for seed in seeds:
+    for length, seed in itertools.product(steps, seeds):
         with undisturbed():
-            model = trained(steps, seed, consistent=True)
-        fresh = asked(seed)
-        rows.append({"seed": seed, **by_examples(model, fresh), **looked_into(model, fresh)})
+            model = trained(length, seed, consistent=True)
+        fresh, run = asked(seed), {"steps": length, "seed": seed}
+        rows.append(run | by_examples(model, fresh) | looked_into(model, fresh))
     return rows
 
 
@@ -243,8 +249,8 @@ EXPERIMENT = Experiment(
 MORE_EXPERIMENTS = {
     "in_context_longer": replace(
         EXPERIMENT,
-        asks="what does the same GPT find in its prompt after four times as many steps?",
-        long={"steps": 4 * STEPS, "seeds": 3},
+        asks="what does the same GPT find in its prompt if it trains 4 or 16 times as long?",
+        long={"steps": (STEPS, 4 * STEPS, 16 * STEPS), "seeds": 3},
         measure=measure_longer,
     )
 }
