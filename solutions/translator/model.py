@@ -14,7 +14,6 @@ What makes it fast, each of it measured by `make bench`:
   further word costs one position.
 """
 
-import contextlib
 import math
 from dataclasses import dataclass
 
@@ -305,19 +304,6 @@ def attend(query, key, value, mask=None, causal=False):
     return functional.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, is_causal=causal
     )
-
-
-@contextlib.contextmanager
-def no_plans_for_attention():
-    """Have a GPU not take cuDNN's kernels for attention. On an H100 they are no faster here, and
-    make a plan for each new shape, which takes nearly half a second.
-    """
-    before = torch.backends.cuda.cudnn_sdp_enabled()
-    torch.backends.cuda.enable_cudnn_sdp(False)
-    try:
-        yield
-    finally:
-        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
 def projected(x, attention, *names):

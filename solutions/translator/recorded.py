@@ -4,6 +4,8 @@ A step of a small model has some hundred kernels of a few microseconds each, and
 to launch one than a large GPU takes to run it. A recording is launched as a whole.
 """
 
+import contextlib
+
 import torch
 
 from solutions.translator.model import Translator
@@ -86,3 +88,16 @@ def require_recordable(model, team):
         raise ValueError(
             f"recorded is for one GPU, and {team.size} processes train here; leave out --recorded"
         )
+
+
+@contextlib.contextmanager
+def no_plans_for_attention():
+    """Have a GPU not take cuDNN's kernels for attention. On an H100 they are no faster here, and
+    make a plan for each new shape, which takes nearly half a second.
+    """
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)

@@ -17,10 +17,9 @@ from solutions.translator.averaging import MovingAverage
 from solutions.translator.data.shares import Order, Shares, loader
 from solutions.translator.distributed import Team
 from solutions.translator.history import History, Recent, progress_bar
-from solutions.translator.model import no_plans_for_attention
 from solutions.translator.objective import Objective, make_optimizer, recompute_layers
 from solutions.translator.own_model import failures_told
-from solutions.translator.recorded import Recorded, require_recordable
+from solutions.translator.recorded import Recorded, no_plans_for_attention, require_recordable
 from solutions.translator.settings.precision import float32_products_in, products_in, resolved
 from solutions.translator.trouble import TrainingError, out_of_memory_explained, require_a_number
 
