@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.shared.tolerances import TOLERANCES
 from autograder.shared.wire import Tensor, dtype_name, numbers
+from autograder.shared.wording import CHANGE
 
 LENIENT = ("float64", "bool", "int64")  # narrower floats are wanted only where the dtype is asked
 NUMERIC = "biuf"
@@ -82,9 +83,6 @@ def numbers_of(value):
         return None
     values = numbers(value)
     return values if values.dtype.kind == "f" else values.astype(np.float64)
-
-
-CHANGE = "the change of "  # with it begin the names of notes on what a training has moved
 
 
 def is_ordinary(case):

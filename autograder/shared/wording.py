@@ -5,6 +5,7 @@ import numpy as np
 from autograder.shared.wire import Opaque, Tensor, dtype_name, numbers, plain
 
 # Arrays of at most so many numbers are written out in a message; of larger ones, the shape.
+CHANGE = "the change of "  # with it begins what is noted of weights that a training has moved
 SHOWN_INLINE = 6
 LONGEST_INLINE = 72  # characters of any other argument
 

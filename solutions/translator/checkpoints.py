@@ -14,12 +14,8 @@ from safetensors.torch import save_file
 CHECKPOINT, WEIGHTS = "checkpoint.safetensors", "model.safetensors"  # to continue; what it became
 BEST = "best.safetensors"  # the weights with the lowest validation loss so far
 MAY_CHANGE = ("steps", "minutes", "patience")  # they only say when a training ends
-MAY_CHANGE += (
-    "workers",
-    "sharded",
-    "recomputed",
-    "recorded",
-)  # and these, where it is computed and kept
+# and these, where it is computed and kept
+MAY_CHANGE += ("workers", "sharded", "recomputed", "recorded")
 SHARDS = "checkpoint-*.sharded"  # see `solutions.translator.shards`
 OF_A_STEP = "weights-*.safetensors"  # for the mean over the last few
 

@@ -47,9 +47,8 @@ class Recorded:
         inputs = [torch.as_tensor(each, device=device).clone() for each in given]
         drawn, before = torch.cuda.get_rng_state(), torch.cuda.current_stream()
         self.aside.wait_stream(before)
-        with torch.cuda.stream(
-            self.aside
-        ):  # libraries choose their kernels, which can't be recorded
+        with torch.cuda.stream(self.aside):
+            # libraries choose their kernels, which can't be recorded
             for _ in range(2):
                 self.function(*inputs)
         before.wait_stream(self.aside)

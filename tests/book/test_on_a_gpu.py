@@ -7,23 +7,11 @@ import torch
 
 from book.experiments.cost import gpu_parts, on_a_gpu
 from book.experiments.cost.gpu_parts import Budget
-from book.experiments.cost.gpu_predictions import Sizes
 from solutions.translator.measure import ways
-from solutions.translator.settings import Shape
+from tests.book.test_gpu_predictions import NO_GPU, SMALL
 
-TINY = Shape(16, 2, 1, 1, 32, dropout=0.1, tied="all")
-SIZES = Sizes(
-    product=64,
-    words=64,
-    features=16,
-    launches=3,
-    sentences=2,
-    vocabulary=50,
-    shape=TINY,
-    rounds=1,
-)
 BUDGET = Budget(
-    SIZES,
+    SMALL,
     words=(1, 4),
     sentences=(2,),
     compiled=(2,),
@@ -31,10 +19,9 @@ BUDGET = Budget(
     precisions=("float32", "bfloat16"),
     lengths=(8,),
     written=(1,),
-    models=((TINY, 50),),
+    models=((SMALL.shape, 50),),
     words_held=(64,),
 )
-NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 ON_A_GPU = [pytest.mark.gpu, NO_GPU]
 
 
@@ -50,7 +37,7 @@ def test_each_part_is_measured_and_kept(part, place, monkeypatch):
     small = {"VOCAB": 50, "D_MODEL": 16, "HEADS": 2, "LAYERS": 1, "D_FF": 32, "LENGTH": 8}
     for name, value in small.items():
         monkeypatch.setattr(ways, name, value)
-    for name, value in TINY.__dict__.items():
+    for name, value in SMALL.shape.__dict__.items():
         if name in ways.SIZE:
             monkeypatch.setitem(ways.SIZE, name, value)
     found = gpu_parts.MEASURED[part](torch.device(place), BUDGET)

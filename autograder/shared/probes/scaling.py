@@ -9,6 +9,7 @@ from autograder.shared.probes.calls import Unfit
 from autograder.shared.probes.frozen import FrozenType
 from autograder.shared.probes.stand_ins import with_stand_ins
 from autograder.shared.probes.training import mode_of, python_number
+from autograder.shared.wording import CHANGE
 
 OTHER = {"bfloat16": "float16", "float16": "bfloat16"}  # of the two
 
@@ -133,7 +134,7 @@ def accumulated(implementation, inputs):
     has_words = any((tgt[:, 1:] != 0).any() for _, tgt in parts)
     returned = python_number(implementation(model, optimizer, parts, *others))
     noted = {
-        f"the change of {name}": (parameter.detach() - before[name]).float()
+        f"{CHANGE}{name}": (parameter.detach() - before[name]).float()
         for name, parameter in model.named_parameters()
     }
     if has_words:  # without one there is nothing to learn, in whatever mode

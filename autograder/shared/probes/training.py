@@ -5,7 +5,7 @@ import numpy as np
 from autograder.shared.probes.calls import Unfit
 from autograder.shared.probes.stand_ins import with_stand_ins
 from autograder.shared.wire import Opaque
-from autograder.shared.wording import describe
+from autograder.shared.wording import CHANGE, describe
 
 
 def returned_number(implementation, inputs):
@@ -23,7 +23,28 @@ def calls_counted(implementation, inputs):
 
 
 def updated(implementation, inputs):
-    """Note what a training function returns, and how it has changed the model that it was given.
+    """Note what a training function returns, how it has moved the weights of the model that it was
+    given, and in which mode it leaves it.
+    """
+    result, noted, _ = trained(implementation, inputs)
+    return {**result, "noted": noted}
+
+
+def weights_moved(implementation, inputs):
+    """Note of a training function only how it has moved the weights."""
+    _, noted, mode = trained(implementation, inputs)
+    return {"noted": {name: each for name, each in noted.items() if name not in mode}}
+
+
+def loss_returned(implementation, inputs):
+    """Note of a training function only what it returns."""
+    result, _, _ = trained(implementation, inputs)
+    return result
+
+
+def trained(implementation, inputs):
+    """Call a training function; return what it returns, all that it has changed, and of that what
+    tells the model's mode.
 
     Changes are noted in float32: right answers clip by factors that differ by a millionth. What it
     returns is a result in float64 alone, for a Python number does not say how many of its digits
@@ -34,30 +55,15 @@ def updated(implementation, inputs):
     src, tgt = (each.clone() for each in others[:2])
     returned = python_number(implementation(model, optimizer, *others))
     noted = {
-        f"the change of {name}": (parameter.detach() - before[name]).float()
+        f"{CHANGE}{name}": (parameter.detach() - before[name]).float()
         for name, parameter in model.named_parameters()
     }
-    noted |= mode_of(model, src, tgt)
+    mode = mode_of(model, src, tgt)
+    noted |= mode
     noted["the optimizer's learning rate afterwards"] = optimizer.param_groups[0]["lr"]
     noted |= {"src afterwards": others[0], "tgt afterwards": others[1]}
     result = {"result": returned} if str(model.generator.weight.dtype) == "torch.float64" else {}
-    return {**result, "noted": noted}
-
-
-MODE = "the model's `training` afterwards", "what the model answers afterwards, in its mode"
-
-
-def weights_moved(implementation, inputs):
-    """Note of a training function only how it has moved the weights: see `updated`. What it returns
-    and in which mode it leaves the model are for other cases.
-    """
-    noted = updated(implementation, inputs)["noted"]
-    return {"noted": {name: each for name, each in noted.items() if name not in MODE}}
-
-
-def loss_returned(implementation, inputs):
-    """Note of a training function only what it returns: see `updated`."""
-    return {"result": updated(implementation, inputs)["result"]}
+    return result, noted, mode
 
 
 def searched(implementation, inputs):

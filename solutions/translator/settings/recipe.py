@@ -88,7 +88,7 @@ class Settings:
             waits for nothing then, and 0 on a CPU, where they would take the cores that train.
         compiled: whether torch.compile makes code for the model, anew for each of the shapes. No is
             right on a CPU: there it takes half a minute a shape, and what it makes is not faster.
-            On a GPU it takes a quarter of a minute a shape, and pays in a training of hours.
+            On an H100 it took a quarter of a minute a shape, and a third off a small model's step.
         recorded: whether a GPU runs the forward and the backward pass from a recording, a CUDA
             graph, one for each of the shapes, instead of being told each kernel anew; faster where
             a model is small and the GPU is large, because launching is the limit there.
