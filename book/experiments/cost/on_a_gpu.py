@@ -3,7 +3,7 @@
     python -m book.experiments.cost.on_a_gpu
 
 Writes `book/measured/gpu.json`, or another file that `--into` names: how it was made (`command`,
-`date`, `hardware`, `versions`, `seconds`, `budget`), and one list or dict for each part, which the
+`date`, `hardware`, `versions`, `seconds`, `sizes`), and one list or dict for each part, which the
 functions of `book.experiments.cost.gpu_parts` describe. It takes about six minutes on an H100, and
 needs 25 GB of its memory. Without a GPU it says so, and measures nothing.
 """
@@ -39,7 +39,7 @@ def main(arguments=None):
         "date": datetime.date.today().isoformat(),
         "hardware": name,
         "versions": {"torch": torch.__version__},
-        "budget": asdict(budget),
+        "sizes": asdict(budget),
     }
     for part, measure in MEASURED.items():
         numbers = measure(torch.device("cuda"), budget)
