@@ -71,7 +71,7 @@ def test_what_the_prompt_teaches_is_the_record(chapter):
     found = shown([(right - (1 - seen) / 10) / seen for right, seen in rest])
     assert f"after seven the models find {found} %" in text(chapter)
     longest = shown([run["looked_up"] for run in runs("in_context_longer", steps=12_800)], 100, 1)
-    assert f"models of 12,800 steps find {longest} % of all that was shown" in text(chapter)
+    assert f"with 12,800 they find {longest} % of all that was shown" in text(chapter)
 
 
 def test_the_loop_on_the_page_learns_letters_before_words(chapter):
