@@ -61,7 +61,7 @@ def annotated(count):
         if split == "train" and len(kept) < count:
             kept.append(corpus.annotate(drawn))
 
-    drawn_splits(0, note)
+    drawn_splits(0, note, ("train",))
     return kept
 
 

@@ -105,5 +105,5 @@ def annotations(seed=0, names=HELD_OUT):
         if split in kept:
             kept[split].append(annotate(drawn))
 
-    drawn_splits(seed, note)
+    drawn_splits(seed, note, names)
     return kept

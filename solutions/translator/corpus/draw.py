@@ -1,5 +1,6 @@
 """The splits of the corpus, drawn with a seed. Each asks something else of a translator."""
 
+import contextlib
 import functools
 import random
 
@@ -122,15 +123,16 @@ def splits(seed=0):
         (longer than every sentence of training). No English sentence is in two of them, or twice in
         one.
     """
-    with forgotten():
-        return drawn_splits(seed)
+    return drawn_splits(seed)
 
 
-def drawn_splits(seed, note=lambda split, drawn: None):
+def drawn_splits(seed, note=lambda split, drawn: None, remembered=()):
     """Draw the corpus.
 
     Args:
         note: called with the name of the split and the drawn words of each pair, in order.
+        remembered: the names of the splits whose words remember what they say; the others are
+            drawn in half the time.
     """
     kept_back = kept_back_pairs(seed)
     taken = {PROMISE}
@@ -138,7 +140,8 @@ def drawn_splits(seed, note=lambda split, drawn: None):
 
     def split(name, writer, shapes, wanted):
         noted = functools.partial(note, name)
-        return collect(SIZES[name], writer, shapes, wanted, taken, noted)
+        with contextlib.nullcontext() if name in remembered else forgotten():
+            return collect(SIZES[name], writer, shapes, wanted, taken, noted)
 
     train = split("train", writer, SHAPES, is_short)
     known = tuple({word for pair in train for word in words(pair[side])} for side in (0, 1))
