@@ -5,6 +5,10 @@ BIN := .venv/bin
 # cores, because tests wait for a good part of their time: for a limit, a page, a worker of a class.
 PYTEST := $(BIN)/python -m pytest -n 5 --dist loadgroup --no-loadscope-reorder
 
+# Thousands of processes start in the tests: each reads what Python has compiled, wherever the
+# environment forbids to write it.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help setup system-packages notebooks book page check lab grade test test-long test-gpu bench lint demo clean
 

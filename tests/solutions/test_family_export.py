@@ -21,7 +21,13 @@ def drawn(causal):
         return LanguageModel(len(WORDS), LONGEST, 16, 2, 2, 32, dropout=0.3, causal=causal)
 
 
-@pytest.fixture(scope="module", params=[(True, -1), (False, 0)], ids=["gpt", "bidirectional"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((True, -1), id="gpt"),
+        pytest.param((False, 0), id="bidirectional", marks=pytest.mark.long),
+    ],
+)
 def exported(request, tmp_path_factory):
     """A model with numbers of 16 bits, its padding's id, and the files."""
     causal, pad_id = request.param

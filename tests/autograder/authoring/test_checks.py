@@ -224,6 +224,9 @@ def test_what_the_notebook_shows_is_not_what_is_graded():
     assert not shown & set(asked)
 
 
+FEW = 16  # sizes that a table has by itself, beside those that the notebook shows
+
+
 def asks_for_sizes_alone(exercise):
     return all(
         value is None or isinstance(value, bool | int | float | str)
@@ -232,16 +235,10 @@ def asks_for_sizes_alone(exercise):
     )
 
 
-FEW = 16  # sizes that a table has by itself, beside those that the notebook shows
-SIZES = [
-    pytest.param(each, id=key, marks=pytest.mark.xdist_group(key))
-    for key, each in EXERCISES.items()
-    if asks_for_sizes_alone(each)
-]
-
-
-@pytest.mark.parametrize("exercise", SIZES)
+@exercises
 def test_a_table_of_answers_by_size_keeps_little(exercise):
+    if not asks_for_sizes_alone(exercise):
+        return  # asked here, and not where tests are collected: to draw every case takes long
     shown = set()
     for case in prepared(exercise, PUBLIC_SEED, visible=True).cases:
         shown.update(value for value in case.inputs.values() if isinstance(value, int | float))

@@ -136,6 +136,7 @@ def test_without_work_the_command_that_makes_it_is_named(work, capsys):
 # --- the package as a whole
 
 
+@pytest.mark.long
 def test_a_learners_parts_meet_the_courses(work, capsys):
     hand_in(
         work,

@@ -625,6 +625,7 @@ def certificates(folder):
     return [word for name, end in made.items() for word in (name, folder / f"cluster.{end}")]
 
 
+@pytest.mark.long
 def test_a_dask_cluster_gives_the_same_scores(a_class, tmp_path):
     """Encrypted, as the page for instructors has it."""
     folder, submitted, _ = a_class

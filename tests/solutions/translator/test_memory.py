@@ -181,6 +181,7 @@ team.close()
 """
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("teams")
 def test_two_processes_have_gradients_twice_and_sharded_ones_all_weights_for_a_batch(tmp_path):
     shape, batch = replace(SHAPE, d_model=256), 8  # most of it is weights
