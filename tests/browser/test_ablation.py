@@ -294,7 +294,11 @@ def test_without_the_model_a_book_says_so_and_shows_what_was_recorded(without_th
         page.get_by_role("button", name="All heads on").click()
         page.get_by_role("button", name="Try each head alone").click()
     alone = page.locator(".ablation-alone").all_inner_texts()
-    assert alone == [f"alone off: {minus(leads[1 << head][1])}" for head in range(24)]
+    gained = [leads[1 << head][1] - leads[0][1] for head in range(24)]
+    signs = ["+" if float(f"{change:.1f}") > 0 else "" for change in gained]
+    said = [f"{sign}{minus(change)}" for sign, change in zip(signs, gained, strict=True)]
+    assert alone == [f"alone off: {each.replace('−0.0', '0.0')}" for each in said]
+    assert max(gained) > 4 and min(gained) < 0
     assert "Of 24 heads" in page.locator(".ablation .translator-status").inner_text()
     assert all("404" in error for error in page.errors_seen)
 

@@ -91,8 +91,8 @@
       "aria-label": "A written word, to see where the heads looked" });
     const asked = html("p", { class: "explorer-note" }, "Choose a word that was written with all heads. " +
       "Each head of the cross-attention then shows at which English word it looked hardest, and " +
-      "with which weight. Below that, once you have tried each head alone, is the logit of the " +
-      "rival minus that of the word when this head alone is off.");
+      "with which weight. Below that, once you have tried each head alone, is how much its rival " +
+      "gains on the word when this head alone is off.");
     const board = html("div", { class: "ablation-board" });
     const reset = button("All heads on", () => {
       gates = gatesOf(shape);
@@ -168,10 +168,10 @@
         const row = kind === "cross" && weights ? weights[layer][head] : null;
         look.textContent = row ? ` ${whole.source[largestAt(row)]} ${shown(Math.max(...row))}` : "";
         const lead = found[i]?.leads?.[place];
-        alone.textContent = lead === undefined ? "" : `alone off: ${shown(lead, 1)}`;
-        // what is lost, as a share of what all heads have
-        const lost = lead === undefined ? 0 : (lead - whole.leads[place]) / -whole.leads[place];
-        alone.classList.toggle("ablation-missed", lost > 0.15);
+        const gained = lead === undefined ? 0 : lead - whole.leads[place];
+        alone.textContent = lead === undefined ? "" : `alone off: ${signed(gained)}`;
+        // as a share of what the word is ahead by
+        alone.classList.toggle("ablation-missed", gained / -whole.leads[place] > 0.15);
       });
       intact.textContent = joined(whole.written.filter(isWord));
       const dark = off().length > 0;
@@ -184,6 +184,8 @@
     }
 
     const named = (word) => (isWord(word) ? italian(word) : "end");
+
+    const signed = (change) => `${change.toFixed(1) > 0 ? "+" : ""}${shown(change, 1)}`;
 
     // How sure it is of a word: the logit of the word's rival minus its own.
     function gap(place, leads, dark) {
