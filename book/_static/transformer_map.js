@@ -146,13 +146,15 @@
 
   // What passes in each of these steps, as chips.
   function passage({ source, ids, inside, written, place, weights, likely }) {
-    const { isWord, percent } = globalThis.translating;
+    const { isWord, percent, UNK } = globalThis.translating;
     const soFar = ["<bos>", ...written.slice(0, place)];
     const seen = inside?.looks[busiest(inside.looks)[0]];
     const back = inside?.back[place];
+    const numbers = (inside?.source.ids ?? ids).map((id) =>
+      (id === UNK ? `${id}: unknown` : id));
     const vectors = (words, strips, lang) => (inside ? chips(words, { strips, lang }) : []);
     return [
-      chips(source, { notes: inside?.source.ids ?? ids, strips: inside?.source.rows }),
+      chips(source, { notes: numbers, strips: inside?.source.rows }),
       vectors(source, inside?.source.places),
       seen ? chips(source, { shares: seen }) : [],
       vectors(source, inside?.memory),

@@ -215,5 +215,5 @@ globalThis.translating ??= (() => {
     new Promise((resume) => setTimeout(resume, PAUSE));
 
   return { load, writing, translate, gatesOf, idsOf, wordsOf, asKnown, joined, isWord, percent,
-    which, asking, pause };
+    which, asking, pause, UNK };
 })();

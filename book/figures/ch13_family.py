@@ -68,7 +68,7 @@ def learned_from_few(models, spared):
     for share, few, many in spared:
         style = {"arrowstyle": "<|-|>", "color": "black", "lw": 1, "shrinkA": 3, "shrinkB": 3}
         ax.annotate("", (few, 100 * share), (many, 100 * share), arrowprops=style)
-        words = f"{few} = {many:.0f} without"
+        words = f"{few} instead of {many:.0f}"
         ax.text((few * many**2) ** (1 / 3), 100 * share + 1.5, words, ha="center", fontsize=9)
     ax.set_xscale("log")
     ax.set_xticks(counts, counts)

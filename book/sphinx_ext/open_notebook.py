@@ -26,8 +26,8 @@ from autograder.course import repository
 
 GET_COURSE = "get-course"  # a label on the first page
 NO_ADDRESS = (
-    "You also need the course’s folder, “attention”, from your teacher or from whoever sent you"
-    " here. In the folder, type in a terminal:"
+    "In the course’s folder, “attention”, which you have from your teacher or from whoever sent you"
+    " here, type in a terminal:"
 )
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
@@ -97,17 +97,17 @@ class GetCourse(SphinxDirective):
 
     def briefly(self, address, branch):
         """Return a paragraph for the top of the page: where the course's folder comes from."""
-        text, how = nodes.Text, page_link("the course’s folder", "ref", GET_COURSE, self)
-        rest = (
-            ", which two commands fetch."
-            if address
-            else ". This copy of the book has no link to it: ask your teacher, or whoever sent you"
-            " here."
+        before, folder = (
+            "To read, to play and for the quizzes a browser is enough. To run the code you need ",
+            "the course’s folder",
         )
-        before = (
-            "To read, to play and for the quizzes a browser is enough. To run the code you need "
+        if not address:
+            rest = f"{before}{folder}: ask your teacher, or whoever sent you here."
+            return nodes.paragraph("", rest)
+        how = page_link(folder, "ref", GET_COURSE, self)
+        return nodes.paragraph(
+            "", "", nodes.Text(before), how, nodes.Text(", which two commands fetch.")
         )
-        return nodes.paragraph("", "", text(before), how, text(rest))
 
 
 def links_elsewhere(path, address, branch):

@@ -118,7 +118,7 @@ def test_links_are_made_for_a_repository_on_github(address, name):
 @pytest.mark.parametrize(
     ("repository", "told"),
     [
-        (("", "main"), "has no link to it: ask your teacher"),
+        (("", "main"), "the course’s folder: ask your teacher"),
         (("", "main"), "from your teacher or from whoever sent you here"),
         (("https://example.org/attention", "main"), "course’s folder, which two commands fetch"),
         (

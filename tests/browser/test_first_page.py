@@ -191,8 +191,8 @@ def test_nothing_asks_for_a_sentence_in_a_book_without_the_model(page, built_boo
     assert not page.get_by_label("English", exact=True).is_visible()
     assert "type a sentence" not in page.locator("article").inner_text().lower()
     with wait_for_the_end(page, "translator"):
-        page.get_by_role("button", name="where is my black dog?").click()
-    assert page.locator(".translator-sentence").inner_text() == "dov'è il mio cane nero?"
+        page.get_by_role("button", name="your chair is a lovely chair").click()
+    assert page.locator(".translator-sentence").inner_text() == "la tua sedia è una sedia adorabile"
     ask_for_a_sentence(page)
     page.reload()
     assert page.get_by_label("English", exact=True).is_visible()

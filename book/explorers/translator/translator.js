@@ -130,8 +130,8 @@
       const name = `layer ${layer + 1}, head ${number + 1}`;
       const some = `${words} of the ${shown.source.length} English words`;
       hint.textContent = "Each layer has several attentions side by side, called heads, and each " +
-        "looks in its own way." + (words > 2 ? ` Choose ${name} and go through the translation: ` +
-          `in the course of it, this head looks hardest at ${some}.` : "");
+        "looks in its own way." + (words > 2 ? ` Choose ${name} and go through the written words: ` +
+          `between them, this head looks hardest at ${some}.` : "");
     }
 
     function press() {
