@@ -69,7 +69,7 @@ from book.figures.ch10_gpu import (
     step_by_kind,
     two_timelines,
 )
-from book.figures.ch11_efficiency import bytes_by_length, measured_over_predicted
+from book.figures.ch11_efficiency import bytes_by_length
 from book.figures.ch12_interpretation import (
     answers,
     heads_forming,

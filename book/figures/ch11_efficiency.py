@@ -28,29 +28,3 @@ def bytes_by_length(lengths, growing, levels):
     ax.minorticks_off()
     ax.legend(loc="lower right")
     return figure
-
-
-def measured_over_predicted(lengths, runs, start):
-    """Draw how many times as long each run took as its own time at one length predicts, if time
-    grows with the square of the length.
-
-    Args:
-        lengths: (points,) words.
-        runs: lists of (points,) seconds, one for each run.
-        start: index of the length from which to extrapolate.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(4.8, 3.2))
-    lengths = np.array(lengths)
-    squares = (lengths / lengths[start]) ** 2
-    ax.axhline(1, color=GREY, linewidth=1)
-    for number, (times, colour) in enumerate(zip(runs, (ORANGE, BLUE, GREEN), strict=True), 1):
-        ratio = np.array(times) / (times[start] * squares)
-        ax.plot(lengths, ratio, "o-", color=colour, markersize=5, label=f"run {number}")
-    ax.set(xscale="log", xlabel="words", ylabel="measured / predicted", ylim=(0, None))
-    ax.set_xticks(lengths, [f"{each // 1000}k" for each in lengths])
-    ax.minorticks_off()
-    ax.legend(loc="lower right")
-    return figure
