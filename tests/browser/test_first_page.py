@@ -94,7 +94,7 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     ]
     numbers = first_page.locator(".translator-word small").all_inner_texts()
     assert [float(number) for number in numbers] == pytest.approx(weights, abs=0.006)
-    first_page.get_by_text("One head at a time").click()
+    first_page.locator("summary", has_text="One head at a time").click()
     explorer = first_page.locator(EXPLORER)
     assert "(mean of the last layer’s 4 heads)" in explorer.inner_text()
     first_page.get_by_role("combobox", name="Head").select_option("0.1")
@@ -102,7 +102,9 @@ def test_the_first_sentence_is_there_before_the_model(first_page, model_files):
     numbers = first_page.locator(".translator-word small").all_inner_texts()
     head = shown["weights"][shown["written"].index("adorabile")][0][1]
     assert [float(number) for number in numbers] == pytest.approx(head, abs=0.006)
-    first_page.get_by_text("One head at a time").click()  # whoever closes it gives the head up
+    first_page.locator(
+        "summary", has_text="One head at a time"
+    ).click()  # whoever closes it gives the head up
     expect(explorer).to_contain_text("(mean of the last layer’s 4 heads)")
     # a browser asks for a page's icon when it likes
     assert [url for url in asked if not url.endswith("/favicon.svg")] == []
@@ -166,7 +168,7 @@ def test_the_page_names_the_head_that_goes_through_the_sentence_most(first_page)
         0,
         2,
     )
-    first_page.get_by_text("One head at a time").click()
+    first_page.locator("summary", has_text="One head at a time").click()
     assert "Choose layer" in first_page.locator(EXPLORER).inner_text()
 
 
