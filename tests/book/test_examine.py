@@ -10,6 +10,8 @@ from book.experiments.training import bugs, examine, planted_bugs, reports, trai
 from book.experiments.training.bugs import NONE
 from solutions.ch09_training import label_smoothed_loss, teacher_forcing_pair, train_step
 
+pytestmark = pytest.mark.xdist_group("corpus")  # drawn in one process, for all of its tests
+
 AROUND = {  # a question -> answers that are just right and just wrong
     "first_loss": [(0.49, 0.51), (-0.49, -0.51)],
     "scores": [(0.21, 0.19), (0.59, 0.61)],

@@ -17,6 +17,8 @@ from solutions.translator.corpus.grammar import at, clause, name, noun_phrase, p
 from solutions.translator.corpus.lexicon import ADJECTIVES, BE, BE_WELL, NAMES, NOUNS, VERBS
 from solutions.translator.corpus.marks import Word, forgotten
 
+pytestmark = pytest.mark.xdist_group("corpus")  # drawn in one process, for all of its tests
+
 # of the corpus as it was drawn before its words were marked
 DIGESTS = {
     0: "4a557537681c2d0a",
