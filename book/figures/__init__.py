@@ -120,6 +120,7 @@ from book.figures.flow.ch10_gpu import (
     four_ways,
     inside_a_gpu,
     memory_bars,
+    pipeline,
     tiled_product,
     two_workers,
 )

@@ -158,6 +158,7 @@ EXAMPLES = {  # the picture -> what it is given
     "memory_bars": ({"as it is": BYTES, "loss in\nslices": BYTES | {"loss": 1e9}}, 16e9),
     "two_workers": ([46, 12], 20, 0.0),
     "four_ways": (),
+    "pipeline": ({"in turn": ([[("forward", 0)], [None], [("backward", 0)]], [1])},),
     "tiles": (6, 15, 3, 2),
     "two_loops": ((4, 6), (128, 64), (1, 3)),
     "growing_cache": (["il", "tuo", "gatto", "è", "un", "gatto"],),

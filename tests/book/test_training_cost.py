@@ -1,16 +1,28 @@
 """What the page of chapter 10 says of a run before it runs is what is measured."""
 
+import itertools
 import time
 
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from book.experiments.cost import measured_cost, memory_in_time, step_times, training_cost
+from book.experiments import measurements
+from book.experiments.cost import (
+    budgets,
+    measured_cost,
+    memory_in_time,
+    pipelines,
+    step_times,
+    training_cost,
+)
+from book.experiments.cost.gpu_predictions import BASE
 from book.experiments.cost.training_cost import Run
 from solutions.ch08_encoder_decoder import Transformer
 from solutions.ch09_training import label_smoothed_loss
 from solutions.ch10_gpu import autocast_loss
+from solutions.translator.measure import memory
+from solutions.translator.settings import Settings
 
 RUNS = [
     Run(64, 2, 256, 1000, 16, 24),
@@ -152,15 +164,57 @@ def test_two_steps_on_a_line_predict_a_third_and_their_utilization_does_not():
     assert all(abs(each) < 1e-9 for missed in proportional.values() for each in missed)
 
 
-def test_a_call_that_computes_a_tensor_is_a_launch_and_a_view_is_none():
-    x = torch.ones(4, 4, requires_grad=True)
-    with measured_cost.Launches() as seen:
-        (x.view(2, 8).T.unsqueeze(0) + 1).sum()
-    assert seen.count == 2
-    weights = torch.ones(4, 4)
-    with measured_cost.Launches() as seen:
-        (x @ weights).backward(weights)
-    assert seen.count == 2  # a product forward, and one for the gradient of x
+GPU = measurements.load("gpu")
+
+
+def test_the_time_of_a_step_is_estimated_as_an_h100_took_it():
+    found = budgets.beside_the_measured(GPU)
+    assert len(found["recorded"]) == len(found["launched"]) == 23
+    for estimated, measured in found["recorded"]:
+        assert estimated == pytest.approx(measured, rel=0.25)
+    for estimated, measured in found["launched"]:
+        assert 1 / 1.7 < estimated / measured < 1.7
+
+
+def test_the_explorer_s_memory_is_that_of_the_translator_and_was_measured():
+    given = budgets.for_the_explorer(GPU)
+    place = {sentences: n for n, sentences in enumerate(given["batches"])}
+    row = given["widths"].index(512)
+    for (name, table), (n, sentences) in itertools.product(
+        zip(("float32", "bfloat16"), given["activations"], strict=True), enumerate(given["batches"])
+    ):
+        settings = Settings(precision=name, tokens=32 * sentences)
+        needed = memory.needed(BASE, 37_000, settings, kind="cuda")
+        assert given["always"][row] + table[row][n] == needed
+    peaks = [row for row in given["measured"] if row["peak"] and row["precision"] == "bfloat16"]
+    for seen in peaks:
+        table = given["activations"][1][row]
+        estimated = given["always"][row] + table[place[seen["sentences"]]]
+        assert estimated == pytest.approx(seen["peak"], rel=0.2 if seen["sentences"] < 32 else 0.1)
+    assert len(peaks) == 8
+
+
+@pytest.mark.parametrize(("devices", "parts"), [(4, 8), (8, 8), (2, 5), (4, 2), (1, 3)])
+def test_a_pipeline_takes_all_parts_through_and_waits_as_its_formula_says(devices, parts):
+    for early in (False, True):
+        turns = pipelines.schedule(devices, parts, early)
+        assert len(turns) == 2 * (parts + devices - 1)
+        for device, tasks in enumerate(zip(*turns, strict=True)):
+            done = [task for task in tasks if task]
+            assert len(tasks) - len(done) == 2 * (devices - 1)
+            assert sorted(done) == [
+                (way, n) for way in ("backward", "forward") for n in range(parts)
+            ]
+            for way, before, after in (("forward", -1, 0), ("backward", 0, -1)):
+                if device:
+                    other = [turn[device - 1] for turn in turns]
+                    both = (other, tasks)
+                    assert all(
+                        both[before + 1].index((way, n)) < both[after + 1].index((way, n))
+                        for n in range(parts)
+                    )
+        most = [min(parts, devices - device) if early else parts for device in range(devices)]
+        assert pipelines.held(turns) == most
 
 
 def test_phases_end_in_the_median_of_their_rounds():

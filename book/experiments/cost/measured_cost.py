@@ -10,26 +10,10 @@ from functools import partial
 import numpy
 import torch
 from torch.profiler import ProfilerActivity, profile
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from book.experiments.cost.training_cost import product_intensity
 
-LOOKS = {torch.ops.aten._unsafe_view, torch.ops.aten.scalar_tensor}  # they compute nothing
 SWEPT = tuple(2**power for power in range(10))  # words: 1, 2, 4 ... 512
-
-
-class Launches(TorchDispatchMode):
-    """Counts, while it is on, the calls that compute a tensor: each launches a kernel on a GPU, or
-    more.
-    """
-
-    def __init__(self):
-        super().__init__()
-        self.count = 0
-
-    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
-        self.count += not call.is_view and call.overloadpacket not in LOOKS
-        return call(*args, **(kwargs or {}))
 
 
 def seconds_of(*functions, rounds=5, least=1e-3, clock=time.thread_time):
@@ -72,22 +56,6 @@ def calls_that_last(least, function, clock):
     while reading(function, count, clock) < least:
         count *= 2
     return count
-
-
-def measured_roofline(size=512, numbers=2**22, rounds=9):
-    """Measure an addition, which the memory limits, and a product of square matrices, which the
-    arithmetic units do.
-
-    Returns:
-        (bytes a second, FLOPs a second): the slope and the level of this machine's roofline.
-    """
-    vector, other, result = torch.ones(3, numbers)
-    one, another = torch.ones(size, size), torch.ones(size, size)
-    adding, multiplying = seconds_of(
-        lambda: torch.add(vector, other, out=result), lambda: one @ another, rounds=rounds
-    )
-    # two numbers of 4 bytes are read and one is written
-    return 12 * numbers / adding, 2 * size**3 / multiplying
 
 
 def in_pieces(vector, multiply_adds, size):

@@ -1,53 +1,45 @@
-// What a training step costs, before it is run: memory, time and the place under the roofline, for
-// a width, a batch, a precision and a device (ch10). The reader writes down an estimate first, and
-// has it checked. The arithmetic is that of `book/experiments/cost/training_cost.py`; the devices come
-// with the state: { name, bandwidth, memory, launch, tf32, peak: { float32, bfloat16 or float16 } },
-// in bytes, FLOPs and seconds, and so does how many kernels a step launches.
+// What a training step takes on a GPU, before it is run: memory and time, for a width, a batch, a
+// precision and a device (ch10). The reader writes down an estimate first, and has it checked. What a
+// step does and keeps comes with the state, from `book/experiments/cost/budgets.py`, and so do the
+// devices: { name, bandwidth, memory, tf32, peak: { float32, bfloat16 or float16 } }, in bytes, FLOPs
+// and seconds. Steps of the first device were measured, at one width.
 (() => {
   const { change, html, draw, svg, figure, path, slider, picker, checkbox, button, sum, mount } =
     globalThis.explorerKit;
   const start = { width: 3, batch: 5, precision: 2, device: 0, graph: false, memoryGuess: 20,
     timeGuess: 20, checked: false, hide: true };
-  const WIDTHS = [64, 128, 256, 512, 1024, 2048];
-  const LAYERS = 6, LENGTH = 32, VOCABULARY = 32000;
+  const MEASURED_WIDTH = 512;
   const PRECISIONS = ["float32", "TF32 (float32 in memory)", "16 bits (autocast)"];
-  // bytes for each feature of d_model: encoder, decoder, memory; and for each feature of d_ff
-  const WIDE = [48, 72, 8, 4], KEPT = [WIDE, WIDE, [40, 58, 8, 2]]; // of each precision
-  const LOGITS = 12;
-  // Of the peak, a good training reaches less than half.
-  const REACHED = 0.4;
-  const LEFT_FREE = 0.1; // of the memory, for libraries and for gaps between tensors
+  const NAMES = ["float32", "tf32", "bfloat16"];
   const PARTS = ["weights", "gradients", "moments", "activations"];
-  const W = 640, H = 310, LEFT = 108, RIGHT = 48, TOP = 40, BOTTOM = 66;
+  const SHARES = [4 / 16, 4 / 16, 8 / 16]; // of what is always there
+  const SPANS = ["products", "activations", "optimizer", "small kernels", "waiting for launches"];
+  const W = 640, H = 320, LEFT = 112, RIGHT = 24, TOP = 40, BOTTOM = 66;
+  const FASTEST = 1e-3, DECADES = 4; // of the axis, in seconds
+  const CLOSE = { memory: 1.25, time: 1.5 };
 
-  function compute({ devices, kernels, width, batch, precision, device, graph }) {
-    const d = WIDTHS[width], sentences = 2 ** batch;
-    const { peak, bandwidth, memory: size, launch, tf32 } = devices[device];
+  function compute(given) {
+    const { devices, widths, batches, always, flops, activations, made, measured, width, batch,
+      precision, device, graph } = given;
+    const { peak, bandwidth, memory: size, tf32 } = devices[device];
     const half = Object.keys(peak).find((name) => name !== "float32");
     const kind = ["float32", tf32 ? "TF32" : "float32 (no TF32 here)", half][precision];
     const speed = [peak.float32, tf32 ?? peak.float32, peak[half]][precision];
-    const inner = 4 * d, words = sentences * LENGTH;
-    const [encoder, decoder, memory, wide] = KEPT[precision];
-    const network = 2 * d * inner;
-    const source = LAYERS * (4 * d * d + network + 2 * d * d);
-    const target = source + d * VOCABULARY;
-    const biases = LAYERS * (3 * 4 * d + 2 * (inner + d) + 5 * 2 * d) + VOCABULARY;
-    const parameters = source + target + 2 * d * VOCABULARY + biases;
-    const copies = precision === 2 ? 2 * (source + target) : 0;
-    const activations = words * (LAYERS * ((encoder + decoder + memory) * d + 2 * wide * inner)
-      + LOGITS * VOCABULARY) + copies;
-    const parts = [4 * parameters, 4 * parameters, 8 * parameters, activations];
-    const flops = 6 * words * (source + target)
-      + 3 * LAYERS * 3 * 4 * words * LENGTH * d;
-    // Each kept number is written and read; the optimizer reads four arrays and writes three.
-    const traffic = 2 * activations + 7 * 4 * parameters;
-    const byArithmetic = flops / (REACHED * speed), byMemory = traffic / bandwidth;
-    const byLaunches = (graph ? 1 : kernels) * launch;
-    const seconds = Math.max(byArithmetic, byMemory, byLaunches);
-    const bytes = sum(parts), room = (1 - LEFT_FREE) * size;
-    return { d, sentences, kind, words, parameters, parts, bytes, fits: bytes <= room, room, size,
-      flops, intensity: flops / traffic, seconds, byArithmetic, byMemory, byLaunches,
-      wordsPerSecond: words / seconds, peak: speed, bandwidth };
+    const format = precision === 2 ? 1 : 0;
+    const parts = [...SHARES.map((share) => share * always[width]),
+      activations[format][width][batch]];
+    const onTheGpu = [flops[width][batch] / (given.reached * speed),
+      given.passes * made[format][width][batch] / bandwidth,
+      given.update * always[width] / 16 / bandwidth, given.small];
+    const spans = [...onTheGpu, graph ? 0 : Math.max(0, given.launching - sum(onTheGpu))];
+    const bytes = sum(parts), room = (1 - given.leftFree) * size;
+    const seen = device === 0 && widths[width] === MEASURED_WIDTH
+      ? measured.filter((row) => row.precision === NAMES[precision]
+        && row.how === (graph ? "recorded" : "launched")) : [];
+    return { d: widths[width], sentences: batches[batch], kind, parameters: always[width] / 16, parts,
+      bytes, fits: bytes <= room, room, size, flops: flops[width][batch], spans,
+      seconds: sum(spans), atThePeak: flops[width][batch] / speed, seen,
+      here: seen.find((row) => row.sentences === batches[batch]) };
   }
 
   // Guesses are steps of a scale: a tenth of a power of ten each.
@@ -62,72 +54,90 @@
     const [unit, size] = UNITS.find(([, each]) => bytes >= each) ?? UNITS.at(-1);
     return `${digits(bytes / size)} ${unit}`;
   }
-  const round = (number) => Number(number.toPrecision(2)).toLocaleString("en");
   function inTime(seconds) {
     if (seconds < 1) return `${digits(1000 * seconds)} ms`;
     return seconds < 120 ? `${digits(seconds)} s` : `${digits(seconds / 60)} minutes`;
   }
-  function apart(guess, right) {
+  function apart(guess, right, close) {
     const factor = guess > right ? guess / right : right / guess;
-    if (factor <= 1.25) return "close";
+    if (factor <= close) return "close";
     return `${digits(factor)} times too ${guess > right ? "much" : "little"}`;
   }
 
   function plot() {
     const drawing = svg(W, H, { class: "explorer-plot" });
     const axes = draw(drawing, "g", {});
-    const roof = draw(drawing, "path", { class: "budget-roof" });
-    const lower = draw(drawing, "path", { class: "budget-roof budget-reached" });
-    const drop = draw(drawing, "path", { class: "budget-drop" });
+    const best = draw(drawing, "path", { class: "budget-best" });
+    const estimate = draw(drawing, "path", { class: "budget-estimate" });
+    const points = draw(drawing, "g", {});
     const dot = draw(drawing, "circle", { r: 7, class: "budget-dot" });
-    const note = draw(drawing, "text", {});
-    const x = (value) => LEFT + (Math.log10(value) / 5) * (W - LEFT - RIGHT);
-    const between = (value, low, high) => H - BOTTOM
-      - ((Math.log10(value) - low) / (high - low)) * (H - BOTTOM - TOP);
+    const y = (seconds) => H - BOTTOM
+      - Math.log10(Math.max(seconds, FASTEST) / FASTEST) / DECADES * (H - BOTTOM - TOP);
 
-    function show(found) {
-      const high = Math.ceil(Math.log10(found.peak)), low = high - 5;
-      const y = (value) => between(Math.max(value, 10 ** low), low, high);
+    function show(all, at) {
+      const x = (place) => LEFT + place / (all.length - 1) * (W - LEFT - RIGHT);
       axes.replaceChildren();
-      for (let power = 0; power <= 5; power += 1)
-        draw(axes, "text", { x: x(10 ** power), y: H - 42, "text-anchor": "middle" },
-          (10 ** power).toLocaleString("en"));
+      for (let place = 0; place < all.length; place += 3)
+        draw(axes, "text", { x: x(place), y: H - 42, "text-anchor": "middle" },
+          all[place].sentences.toLocaleString("en"));
       draw(axes, "text", { x: (LEFT + W) / 2, y: H - 8, "text-anchor": "middle" },
-        "FLOPs per byte");
-      draw(axes, "text", { x: 8, y: 18 }, "FLOPs a second");
-      for (let power = low + 1; power <= high; power += 2) {
-        const at = y(10 ** power);
-        draw(axes, "line", { x1: LEFT, x2: W - RIGHT, y1: at, y2: at, class: "explorer-grid" });
-        draw(axes, "text", { x: LEFT - 8, y: at + 5, "text-anchor": "end" },
-          power >= 12 ? `${(10 ** (power - 12)).toLocaleString("en")} T` : `${10 ** (power - 9)} G`);
+        "sentences in a batch");
+      draw(axes, "text", { x: 8, y: 18 }, "a step");
+      for (let power = 0; power <= DECADES; power += 1) {
+        const level = y(FASTEST * 10 ** power);
+        draw(axes, "line", { x1: LEFT, x2: W - RIGHT, y1: level, y2: level, class: "explorer-grid" });
+        draw(axes, "text", { x: LEFT - 8, y: level + 5, "text-anchor": "end" },
+          inTime(FASTEST * 10 ** power));
       }
-      const bottom = Math.max(1, 10 ** low / found.bandwidth);
-      const roofAt = (level) => path([[x(bottom), y(Math.min(level, bottom * found.bandwidth))],
-        [x(Math.max(bottom, level / found.bandwidth)), y(level)], [x(1e5), y(level)]]);
-      change(roof, { d: roofAt(found.peak) });
-      change(lower, { d: roofAt(REACHED * found.peak) });
-      const at = Math.min(Math.max(found.intensity, 1), 1e5);
-      const reached = found.flops / found.seconds;
-      change(dot, { cx: x(at), cy: y(reached) });
-      change(drop, { d: path([[x(at), y(reached)], [x(at), H - BOTTOM]]) });
-      const left = x(at) > W - RIGHT - 100; // elsewhere the place right below the roof is free
-      change(note, { x: x(at) + (left ? -14 : 14), y: y(reached) + 24,
-        "text-anchor": left ? "end" : "start" });
-      note.textContent = "this step";
+      const fitting = all.filter(({ fits }) => fits);
+      change(estimate, { d: path(fitting.map(({ seconds }, i) => [x(i), y(seconds)])) });
+      change(best, { d: path(fitting.map(({ atThePeak }, i) => [x(i), atThePeak])
+        .filter(([, seconds]) => seconds >= FASTEST).map(([place, seconds]) => [place, y(seconds)])) });
+      points.replaceChildren();
+      for (const { sentences, seconds } of all[0].seen) {
+        const place = x(all.findIndex((each) => each.sentences === sentences));
+        draw(points, "rect", { x: place - 6, y: y(seconds) - 6, width: 12, height: 12,
+          class: "budget-measured" });
+      }
+      change(dot, { cx: x(at), cy: y(all[at].seconds) });
+      dot.style.display = all[at].fits ? "" : "none";
     }
     return { drawing, show };
   }
 
+  // A bar in parts, and a table of them.
+  function stack(names, colours) {
+    const bars = colours.map((colour) => html("span", { class: `explorer-part budget-${colour}` }));
+    const bar = html("div", { class: "explorer-stack budget-bar", "aria-hidden": "true" }, ...bars);
+    const cells = names.map(() => html("td"));
+    const rows = names.map((name, i) => html("tr", {}, html("th", { scope: "row" },
+      html("span", { class: `explorer-key budget-${colours[i]}`, "aria-hidden": "true" }),
+      ` ${name}`), cells[i]));
+    const table = html("table", { class: "explorer-sizes" }, html("tbody", {}, ...rows));
+    const caption = html("figcaption", {});
+    function show(sizes, whole, written) {
+      sizes.forEach((size, i) => {
+        bars[i].style.width = `${(100 * size) / whole}%`;
+        cells[i].textContent = written(size);
+      });
+    }
+    return { bar, caption, show,
+      framed: html("figure", { class: "explorer-result" }, caption, bar, table) };
+  }
+
   function build({ model, choose, verdict, say }) {
-    const [devices, kernels] = ["devices", "kernels"].map((name) => model.get(name));
+    const given = Object.fromEntries(["devices", "widths", "batches", "always", "flops",
+      "activations", "made", "measured", "leftFree", "reached", "passes", "update", "small",
+      "launching"].map((name) => [name, model.get(name)]));
+    const { devices, widths, batches } = given;
     const set = (changes) => choose({ checked: false, ...changes });
-    const width = slider("Width d_model", { min: 0, max: WIDTHS.length - 1 },
+    const width = slider("Width d_model", { min: 0, max: widths.length - 1 },
       (value) => set({ width: value }));
-    const batch = slider("Sentences in a batch", { min: 0, max: 13 },
+    const batch = slider("Sentences in a batch", { min: 0, max: batches.length - 1 },
       (value) => set({ batch: value }));
     const precision = picker("Precision of the products", PRECISIONS,
       (value) => set({ precision: value }));
-    const graph = checkbox("launch the whole step as one CUDA graph", (on) => set({ graph: on }));
+    const graph = checkbox("replay the step from a CUDA graph", (on) => set({ graph: on }));
     const device = picker("Device", devices.map(({ name }) => name),
       (value) => set({ device: value }));
     const memoryGuess = slider("Your estimate: memory", { min: 0, max: 60 },
@@ -139,23 +149,17 @@
     const controls = html("div", { class: "explorer-controls" }, width.field, batch.field,
       precision.field, device.field, memoryGuess.field, timeGuess.field);
 
-    const bars = PARTS.map((name) => html("span", { class: `explorer-part budget-${name}` }));
+    const memory = stack(PARTS, PARTS);
     const limit = html("span", { class: "budget-limit" });
-    const bar = html("div", { class: "explorer-stack budget-bar", "aria-hidden": "true" }, ...bars, limit);
-    const sizes = PARTS.map(() => html("td"));
-    const rows = PARTS.map((name, i) => html("tr", {},
-      html("th", { scope: "row" }, html("span", { class: `explorer-key budget-${name}`,
-        "aria-hidden": "true" }), ` ${name}`), sizes[i]));
-    const table = html("table", { class: "explorer-sizes" }, html("tbody", {}, ...rows));
-    const memory = html("figcaption", {}, "Memory");
-    const framed = html("figure", { class: "explorer-result" }, memory, bar, table);
-    const roofline = plot();
-    const framedRoofline = figure(`Roofline of the device, and dashed at ${100 * REACHED} % of its
-      peak, which we assume (both scales in powers of ten)`.replace(/\s+/g, " "),
-      roofline.drawing);
+    memory.bar.append(limit);
+    const time = stack(SPANS, SPANS.map((name) => `span-${name.split(" ")[0]}`));
+    const curve = plot();
+    const framedCurve = figure("", curve.drawing);
+    const legend = framedCurve.querySelector("figcaption");
 
     function update(now) {
-      const found = compute({ devices, kernels, ...now });
+      const all = batches.map((_, place) => compute({ ...given, ...now, batch: place }));
+      const found = all[now.batch];
       const { name } = devices[now.device];
       width.show(now.width, found.d, `${found.d}`);
       const sentences = found.sentences === 1 ? "1 sentence" : `${found.sentences} sentences`;
@@ -168,35 +172,44 @@
       graph.input.checked = now.graph;
       const whole = Math.max(found.bytes, found.size);
       limit.style.left = `${(100 * found.room) / whole}%`;
-      bar.classList.toggle("budget-over", !found.fits);
-      found.parts.forEach((bytes, i) => {
-        bars[i].style.width = `${(100 * bytes) / whole}%`;
-        sizes[i].textContent = inBytes(bytes);
-      });
-      memory.textContent = `Memory: ${inBytes(found.bytes)}; the line marks ${inBytes(found.room)},
-        nine tenths of the device`.replace(/\s+/g, " ");
-      roofline.show(found);
-      const by = { arithmetic: found.byArithmetic, memory: found.byMemory,
-        launches: found.byLaunches };
-      const limits = Object.keys(by).find((name) => by[name] === found.seconds);
-      change(roofline.drawing, { "aria-label": `Roofline: this step does
-        ${digits(found.intensity)} FLOPs per byte. Its limit: ${limits}.` });
-      const step = `${inBytes(found.bytes)}, ${inTime(found.seconds)} a step (limit: ${limits})`;
-      const fits = found.fits
-        ? `It fits: ${step}, about ${round(found.wordsPerSecond)} words a second.`
+      memory.bar.classList.toggle("budget-over", !found.fits);
+      memory.show(found.parts, whole, inBytes);
+      memory.caption.textContent = `Memory: ${inBytes(found.bytes)}; the line marks
+        ${inBytes(found.room)}, nine tenths of the device`.replace(/\s+/g, " ");
+      time.show(found.spans, found.seconds, inTime);
+      time.caption.textContent = `Time of a step, estimated: ${inTime(found.seconds)}`;
+      curve.show(all, now.batch);
+      const { here } = found;
+      legend.replaceChildren(...[["estimate", "estimated, for batches that fit"],
+        ["best", "products alone, at the peak of the data sheet"],
+        ...(found.seen.length ? [["measured", "measured on an H100"]] : [])].map(
+        ([kind, text]) => html("div", {}, html("span", { class: `budget-sign budget-sign-${kind}`,
+          "aria-hidden": "true" }), ` ${text}`)));
+      change(curve.drawing, { "aria-label": `Time of a step by sentences in a batch. This step:
+        ${found.fits ? `about ${inTime(found.seconds)}` : "it does not fit"}.` });
+      const products = Math.round((100 * found.spans[0]) / found.seconds);
+      const real = here ? ` An H100 took ${inTime(here.seconds)}${here.peak
+        ? ` and ${inBytes(here.peak)}` : ""}.` : "";
+      const answer = found.fits
+        ? `It fits: ${inBytes(found.bytes)}, about ${inTime(found.seconds)} a step, ${products} % of
+          it products.${real}`
         : `It does not fit: it needs ${inBytes(found.bytes)}, and ${inBytes(found.room)} of the
           device can be used.`;
-      const time = found.fits ? `, time ${apart(guesses[1], found.seconds)}` : ""; // or there is none
+      const span = apart(guesses[1], here?.seconds ?? found.seconds, CLOSE.time);
       const judged = now.checked
-        ? ` Your estimate: memory ${apart(guesses[0], found.bytes)}${time}.` : "";
+        ? ` Your estimate: memory ${apart(guesses[0], here?.peak ?? found.bytes, CLOSE.memory)}${
+          found.fits ? `, time ${span}` : ""}${here ? " (beside the H100)" : ""}.` : "";
       hide.input.checked = now.hide;
       const secret = now.hide && !now.checked;
-      framed.hidden = framedRoofline.hidden = secret;
-      const answer = secret ? "How much memory, and how long is a step?" : fits;
+      for (const each of [memory.framed, time.framed, framedCurve]) each.hidden = secret;
+      time.framed.hidden ||= !found.fits;
       say(`${(found.parameters / 1e6).toFixed(0)} million parameters, ${sentences}
-        of ${LENGTH} words, ${found.kind}, ${name}. ${answer}${judged}`.replace(/\s+/g, " "));
+        of 32 words a side, ${found.kind}, ${name}. ${secret
+          ? "How much memory, and how long is a step?" : answer}${judged}`.replace(/\s+/g, " "));
     }
-    return { update, children: [controls, graph.field, hide.field, check, verdict, framed, framedRoofline] };
+    const stacks = html("div", { class: "explorer-parts" }, memory.framed, time.framed);
+    return { update, children: [controls, graph.field, hide.field, check, verdict, stacks,
+      framedCurve] };
   }
 
   mount("budget", { start, compute, build });

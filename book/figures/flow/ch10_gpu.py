@@ -121,7 +121,7 @@ def memory_bars(rows, room):
 
     Args:
         rows: dict from a label to a dict from a part to its bytes.
-        room: bytes of a device, drawn as a line.
+        room: bytes of a device that can be used, drawn as a line.
 
     Returns:
         the Picture.
@@ -140,11 +140,14 @@ def memory_bars(rows, room):
                 sheet.cells(corner, [[""]], PARTS[name], cell=(wide, high), shares=[[0.8]])
             total = sum(parts.values()) / 1e9
             unit = "" if phone else " GB"
+            line = -tall * room / largest
+            if line - 8 < y - 10 < line + 8:  # not on the line
+                y = line - 2
             sheet.words((x, y - 10), f"{total:.1f}{unit}", bold=True, size=SMALL)
             sheet.words((x, 20), label, size=SMALL)
         level, left, right = -tall * room / largest, -apart / 2, apart * (len(rows) - 0.5)
         sheet.arrow((left, level), (right, level), role="wrong", dashed=True, head=False)
-        said = f"{room / 1e9:.0f} GB"
+        said = f"{room / 1e9:.1f} GB"
         sheet.words((right, level - 10), said, "wrong", anchor="end", size=SMALL)
         for place, (name, role) in enumerate(PARTS.items()):
             x, y = apart * 1.6, 18 * place - tall
@@ -159,7 +162,7 @@ def memory_bars(rows, room):
     )
     return Picture(
         f"There are {len(rows)} stacks of boxes, drawn to scale, in gigabytes. {told}. A dashed"
-        f" line marks {room / 1e9:.0f} GB.",
+        f" line marks {room / 1e9:.1f} GB.",
         draw,
     )
 
@@ -285,5 +288,58 @@ def four_ways():
         " layer at work for a moment, and works on its own part of the batch. In tensor parallelism"
         " it holds one column and works on the whole batch. In pipeline parallelism it holds one"
         " row and works on the whole batch.",
+        draw,
+    )
+
+
+def pipeline(schedules):
+    """Draw what each device of a pipeline does from turn to turn.
+
+    Args:
+        schedules: dict from a name to (turns, held): for each turn a list with each device's
+            ("forward", part), ("backward", part) or None, and of how many parts each device holds
+            the activations at most.
+
+    Returns:
+        the Picture.
+    """
+    roles = {"forward": "blue", "backward": "orange"}
+
+    def draw(phone):
+        sheet, wide, high = Drawing(), 13 if phone else 24, 22
+        top = 0
+        for name, (turns, held) in schedules.items():
+            sheet.words((0, top - 26), name, bold=True, anchor="start", size=SMALL + 1)
+            end = wide * len(turns)
+            sheet.words((end + 6, top - 9), "holds", "muted", anchor="start", size=SMALL)
+            for device, tasks in enumerate(zip(*turns, strict=True)):
+                y = top + (high + 4) * device
+                for turn, task in enumerate(tasks):
+                    way, text = (roles[task[0]], task[1] + 1) if task else ("plain", "")
+                    tint = [[0.45 if task else 0]]
+                    size = 11 if phone else SMALL
+                    corner = (wide * turn, y)
+                    sheet.cells(corner, [[text]], way, cell=(wide, high), size=size, shares=tint)
+                label = (
+                    f"{held[device]}" if phone else f"{held[device]} part{'s' * (held[device] > 1)}"
+                )
+                sheet.words((end + 8, y + high / 2), label, anchor="start", size=SMALL)
+            top += (high + 4) * len(held) + 58
+        x = 0
+        for name, role in roles.items():
+            sheet.cells((x, top - 44), [[""]], role, cell=(14, 14), shares=[[0.45]])
+            sheet.words((x + 20, top - 37), name, anchor="start", size=SMALL)
+            x += 96
+        return sheet
+
+    told = " ".join(
+        f"{name}: {len(turns)} turns, of which each device waits in"
+        f" {sum(turn[0] is None for turn in turns)}. The devices hold at most"
+        f" {', '.join(map(str, held))} parts."
+        for name, (turns, held) in schedules.items()
+    )
+    return Picture(
+        "Rows of boxes, one row for each device and one box for each turn, with the number of the"
+        f" part that goes forward or backward, or empty where the device waits. {told}",
         draw,
     )
