@@ -197,7 +197,7 @@ def memory_of_a_step(line, phases, gradients, always, logits, other=None):
     peak = sizes.argmax()
     x, y = times[peak], always + sizes[peak]
     ax.plot([x, x], [y - logits / 1e6, y], color="black", linewidth=1.2, marker="_")
-    ax.text(x + 0.03 * right, y - 0.05 * top, "logits")
+    ax.text(x + 0.02 * right, y - logits / 2e6, "logits", va="center")
     for name, (begin, end) in phases.items():
         ax.axvline(1e3 * end, color=GREY, linestyle=":", linewidth=1)
         ax.text(5e2 * (begin + end), 1.06 * top, name, ha="center", color=GREY)

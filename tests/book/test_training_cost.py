@@ -180,17 +180,19 @@ def test_the_explorer_s_memory_is_that_of_the_translator_and_was_measured():
     given = budgets.for_the_explorer(GPU)
     place = {sentences: n for n, sentences in enumerate(given["batches"])}
     row = given["widths"].index(512)
-    for (name, table), (n, sentences) in itertools.product(
-        zip(("float32", "bfloat16"), given["activations"], strict=True), enumerate(given["batches"])
+    for (how, table), (half, precision), (n, sentences) in itertools.product(
+        enumerate(given["activations"]),
+        enumerate(("float32", "bfloat16")),
+        enumerate(given["batches"]),
     ):
-        settings = Settings(precision=name, tokens=32 * sentences)
+        settings = Settings(precision=precision, tokens=32 * sentences, recorded=how == 1)
         needed = memory.needed(BASE, 37_000, settings, kind="cuda")
-        assert given["always"][row] + table[row][n] == needed
+        assert given["always"][row] + table[half][row][n] == needed
     peaks = [row for row in given["measured"] if row["peak"] and row["precision"] == "bfloat16"]
     for seen in peaks:
-        table = given["activations"][1][row]
+        table = given["activations"][0][1][row]
         estimated = given["always"][row] + table[place[seen["sentences"]]]
-        assert estimated == pytest.approx(seen["peak"], rel=0.2 if seen["sentences"] < 32 else 0.1)
+        assert estimated == pytest.approx(seen["peak"], rel=0.25 if seen["sentences"] < 32 else 0.1)
     assert len(peaks) == 8
 
 

@@ -51,7 +51,7 @@ def test_memory_and_time_are_those_of_the_course_s_arithmetic(
         number = PRECISIONS.index(precision)
         found = computed(chapter, **place, precision=number, device=device, graph=graph)
         kind = "float32" if precision == "tf32" else precision
-        settings = Settings(precision=kind, tokens=words)
+        settings = Settings(precision=kind, tokens=words, recorded=graph)
         needed = memory.needed(shape, budgets.VOCABULARY, settings, kind="cuda")
         assert found["bytes"] == pytest.approx(needed)
         assert found["fits"] == (needed <= 0.9 * sheet["memory"])
@@ -141,6 +141,6 @@ def test_the_answer_is_hidden_until_the_estimate_is_checked(chapter):
     assert not chapter.locator(".budget-bar").first.is_visible()
     show_the_answer(chapter)
     waiting = chapter.locator(".budget .explorer-sizes tr", has_text="waiting").locator("td")
-    assert "It fits" in said(chapter) and waiting.inner_text() == "47 ms"
+    assert "It fits" in said(chapter) and waiting.inner_text() == "42 ms"
     chapter.get_by_role("checkbox", name="CUDA graph").press("Space")
     assert waiting.inner_text() == "0 ms"

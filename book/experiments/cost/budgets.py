@@ -6,6 +6,7 @@ Large products reach `REACHED` of the data sheet's peak, as an H100's did. `PASS
 other cards nothing was measured.
 """
 
+import functools
 import itertools
 
 from book.experiments.cost.devices import H100, sixteen_bits
@@ -94,9 +95,10 @@ def for_the_explorer(measured):
         """One list for each width, with a number for each batch."""
         return [[function(shape, words) for words in batches] for shape in shapes]
 
-    def activations(precision, shape, words):
-        settings = Settings(precision=precision, tokens=words)
-        return memory.activations(shape, VOCABULARY, settings, words, "cuda")
+    def activations(recorded, precision, shape, words):
+        settings = Settings(precision=precision, tokens=words, recorded=recorded)
+        needed = memory.needed(shape, VOCABULARY, settings, kind="cuda")
+        return needed - memory.kept_all_the_time(shape, VOCABULARY)
 
     formats = ("float32", "bfloat16")
     return {
@@ -104,7 +106,10 @@ def for_the_explorer(measured):
         "batches": BATCHES,
         "always": [memory.kept_all_the_time(shape, VOCABULARY) for shape in shapes],
         "flops": table(lambda shape, words: flops_of(shape, VOCABULARY, words)),
-        "activations": [table(lambda *of, kind=kind: activations(kind, *of)) for kind in formats],
+        "activations": [
+            [table(functools.partial(activations, recorded, kind)) for kind in formats]
+            for recorded in (False, True)
+        ],
         "made": [
             table(lambda shape, words, kind=kind: made(shape, VOCABULARY, kind, words))
             for kind in formats

@@ -27,7 +27,7 @@
     const speed = [peak.float32, tf32 ?? peak.float32, peak[half]][precision];
     const format = precision === 2 ? 1 : 0;
     const parts = [...SHARES.map((share) => share * always[width]),
-      activations[format][width][batch]];
+      activations[graph ? 1 : 0][format][width][batch]];
     const onTheGpu = [flops[width][batch] / (given.reached * speed),
       given.passes * made[format][width][batch] / bandwidth,
       given.update * always[width] / 16 / bandwidth, given.small];
@@ -187,7 +187,7 @@
           "aria-hidden": "true" }), ` ${text}`)));
       change(curve.drawing, { "aria-label": `Time of a step by sentences in a batch. This step:
         ${found.fits ? `about ${inTime(found.seconds)}` : "it does not fit"}.` });
-      const products = Math.round((100 * found.spans[0]) / found.seconds);
+      const products = Math.round((100 * found.spans[0]) / found.seconds) || "less than 1";
       const real = here ? ` An H100 took ${inTime(here.seconds)}${here.peak
         ? ` and ${inBytes(here.peak)}` : ""}.` : "";
       const answer = found.fits

@@ -233,21 +233,21 @@ def two_workers(words, steps, apart):
     )
 
 
-DEVICES = 4
+DEVICES, STAYS = 4, 0.9
 # a way to share a training out: its name, how strongly a device tints a part of a layer, whether it
 # works on its own part of the batch alone, and what it sends
 WAYS = (
-    ("data parallelism", lambda own, layer, part: 0.9, True, "gradients,\nonce a step"),
+    ("data parallelism", lambda own, layer, part: STAYS, True, "gradients,\nonce a step"),
     (
-        *("ZeRO, stage 3", lambda own, layer, part: 0.9 if part == own else 0.35 * (layer == 1)),
+        *("ZeRO, stage 3", lambda own, layer, part: STAYS if part == own else 0.7 * (layer == 1)),
         *(True, "weights, for each\nlayer, and gradients"),
     ),
     (
-        *("tensor parallelism", lambda own, layer, part: 0.9 * (part == own), False),
+        *("tensor parallelism", lambda own, layer, part: STAYS * (part == own), False),
         "activations,\nin every layer",
     ),
     (
-        *("pipeline parallelism", lambda own, layer, part: 0.9 * (layer == own), False),
+        *("pipeline parallelism", lambda own, layer, part: STAYS * (layer == own), False),
         "activations,\nat each cut",
     ),
 )
@@ -273,7 +273,8 @@ def four_ways():
                 for layer, part in itertools.product(range(4), repeat=2):
                     if share := tint(own, layer, part):
                         corner = (x + 10 * part, top + 10 * layer)
-                        sheet.cells(corner, [[""]], "purple", cell=(10, 10), shares=[[share]])
+                        role = "purple" if share == STAYS else "blue"
+                        sheet.cells(corner, [[""]], role, cell=(10, 10), shares=[[share]])
                 sheet.cells((x, top + 46), [[""]], "green", cell=(40, 8), shares=[[0]])
                 begin, wide = (x + 10 * own, 10) if own_part else (x, 40)
                 sheet.cells((begin, top + 46), [[""]], "green", cell=(wide, 8), shares=[[0.9]])
