@@ -73,24 +73,28 @@ def write(path, measured):
 
 def runs_table(runs):
     """Return the table of the long runs, with the command of the first below it; one sentence where
-    there are none. Runs that differ in nothing but their seed are one row: mean and range.
+    there are none. Runs that differ in nothing but their seed are one row: mean and range. A model
+    that was trained for an earlier row says which.
     """
     if not runs:
         return Markdown("*No runs measured yet.*")
-    heads = ("text", "weights", "training", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5")
+    heads = ("text", "parameters", "training", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5")
     groups = {}
     for run in runs:
         alike = re.sub(r" --(seed|into) \S+", "", run.get("command") or "")
         groups.setdefault((run.get("text"), alike), []).append(run)
-    rows = [
-        (
-            group[0].get("text") or NOTHING,
-            shown(group[0].get("weights"), "{:,}"),
-            duration(group[0].get("seconds")),
-            *(score_of(group, name) for name in ("bleu_greedy", "bleu_beam_5", "chrf")),
+    rows, trained = [], {}
+    for group in groups.values():
+        first = group[0]
+        same = trained.setdefault(first.get("command") or len(rows), len(rows))
+        size = millions(first.get("weights")), duration(first.get("seconds"))
+        rows.append(
+            (
+                first.get("text") or NOTHING,
+                *(size if same == len(rows) else (f"as in row {same + 1}", "")),
+                *(score_of(group, name) for name in ("bleu_greedy", "bleu_beam_5", "chrf")),
+            )
         )
-        for group in groups.values()
-    ]
     how = made_by(next(iter(groups.values()))[0])
     return Markdown(
         f"{table(heads, rows).data}\n\n::::{{admonition}} What made the first row\n:class:"
@@ -163,6 +167,11 @@ def spread(numbers, factor, digits, unit=""):
 def shown(number, form):
     """Write a number, or nothing."""
     return NOTHING if number is None else form.format(number)
+
+
+def millions(number):
+    """Write a large number: "5.2M"."""
+    return NOTHING if number is None else f"{number / 1e6:.1f}M"
 
 
 def duration(seconds):

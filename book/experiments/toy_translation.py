@@ -190,8 +190,15 @@ def exactly_right(model, src, tgt):
     return int((~wrong).sum()), len(src)
 
 
-def train_translator(examples=4000, tested=400, steps=600):
+def train_translator(examples=4000, tested=400, steps=600, seed=0):
     """Train the translator of the page: one layer on each side, four heads, a few seconds."""
+    pairs, held_out = corpus(examples, tested)
+    sizes = (32, 4, 1, 1, 64)
+    return train(pairs, held_out, sizes, steps, batch_size=64, rate=3e-3, seed=seed)
+
+
+def corpus(examples=4000, tested=400):
+    """Return pairs of sentences to learn from, and others to test on, `KEPT_BACK` among them."""
     rng = np.random.default_rng(0)
     pairs = {}
     while len(pairs) < examples + tested:
@@ -199,8 +206,7 @@ def train_translator(examples=4000, tested=400, steps=600):
         if english not in KEPT_BACK:
             pairs[english] = italian
     pairs = list(pairs.items())
-    held_out = [*KEPT_BACK.items(), *pairs[examples:]]
-    return train(pairs[:examples], held_out, (32, 4, 1, 1, 64), steps, batch_size=64, rate=3e-3)
+    return pairs[:examples], [*KEPT_BACK.items(), *pairs[examples:]]
 
 
 def train_tiny_translator(steps=300):

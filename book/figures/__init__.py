@@ -60,6 +60,7 @@ from book.figures.ch09_training import (
     overfitting,
     paired_differences,
     schedules_by_rate,
+    wide_beams,
 )
 from book.figures.ch10_gpu import (
     gradient_sizes,

@@ -265,3 +265,28 @@ def beam_gains(names, greedy, beam):
         ylim=(len(rows) - 0.6, -0.9),
     )
     return figure
+
+
+def wide_beams(gains):
+    """Draw what beams of several sizes add to greedy decoding, for several length penalties: a line
+    for each seed.
+
+    Args:
+        gains: dict: length penalty -> list of dict: beam -> BLEU gained, one for each seed.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.4, 3))
+    ax.axhline(0, color=GREY, linewidth=1)
+    looks = (ORANGE, "s--"), (GREY, "^:"), (BLUE, "o-")
+    for (penalty, runs), (colour, look) in zip(gains.items(), looks, strict=True):
+        label = f"length penalty {penalty:g}" if penalty else "no length penalty"
+        for run in runs:
+            ax.plot(list(run), list(run.values()), look, color=colour, markersize=4, label=label)
+            label = None
+    ax.set(xscale="log", xlabel="beam (log scale)", ylabel="BLEU gained")
+    ax.set_xticks(list(run), [str(beam) for beam in run])
+    ax.minorticks_off()
+    ax.legend(loc="lower left", fontsize=9)
+    return figure

@@ -101,7 +101,8 @@
       const wideAs = measure(size.font);
       const winner = last ? (yours ? result : best.ids) : null;
       const ends = yours ? [] : finished.filter((each) => each.step < step);
-      const goals = [...levels[step] ?? [], ...ends];
+      const over = finished.length ? ends : [best];
+      const goals = last ? over : [...levels[step], ...ends];
       return arranged(levels.slice(0, step + 1)).map((level, length) => level.map((each, slot) => {
         const text = vocabulary[each.ids.at(-1)] ?? "<bos>";
         const main = along * (length + 0.5) - (wide ? 0 : 8);
@@ -167,10 +168,12 @@
         if (more > 0) draw(drawing, "text", { ...place, class: "beam-small" }, `and ${more} more`);
       });
       const alive = boxes.at(-1).map(({ ids, log_prob }) => `${quoted(ids)}, ${shown(log_prob)}`);
+      const still = last && !yours ? "Not ended" : "Alive";
       change(drawing, { "aria-label":
-        `Tree of the beginnings after step ${step}. Alive: ${alive.join("; ") || "none"}.` });
+        `Tree of the beginnings after step ${step}. ${still}: ${alive.join("; ") || "none"}.` });
 
-      const signs = [["lives", yours ? "lives" : "leads on, or to an end"]];
+      const leads = last ? "led to an end" : "leads on, or to an end";
+      const signs = [["lives", yours ? "lives" : leads]];
       if (!yours) signs.push(["dead", "led to nothing"], ["ended", "ended here, with its score"]);
       if (last) signs.push(["won", yours ? "returned" : "wins"]);
       key.replaceChildren(...signs.map(([kind, text]) =>
@@ -205,7 +208,10 @@
       const went = last ? "What your function returns" : goes;
       const caption = yours ? went : `Step ${step}: the best ${many}`;
       fill(ranked, caption, ["beginning", "log-prob.", "fate"],
-        list.map((each) => row(each.fate, each.ids, [shown(each.log_prob), each.fate])));
+        list.map(({ ids, log_prob, fate: was }) => {
+          const fate = last && was === "lives" ? "not ended" : was;
+          return row(fate.replace(" ", "-"), ids, [shown(log_prob), fate]);
+        }));
     }
 
     function showEnded({ finished, inputs, step, yours, last, best }) {
@@ -249,7 +255,7 @@
 
     function concluded(state) {
       const { finished, best, levels } = state;
-      const full = `What lives now has all ${longest} words that are allowed, <bos> counted`;
+      const full = `What is left has all ${longest} words that are allowed, <bos> counted`;
       const none = `${full}, and no sentence has ended: the likeliest beginning wins, `;
       if (!finished.length) return said`${none}${named(best.ids)}.`;
       const over = `${full}, so the search ends; one of the sentences that have ended wins. `;
