@@ -78,7 +78,7 @@ def runs_table(runs):
     """
     if not runs:
         return Markdown("*No runs measured yet.*")
-    heads = ("text", "parameters", "training", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5")
+    heads = ("text", "BLEU, greedy", "BLEU, beam 5", "chrF, beam 5", "parameters", "training")
     groups = {}
     for run in runs:
         alike = re.sub(r" --(seed|into) \S+", "", run.get("command") or "")
@@ -91,8 +91,8 @@ def runs_table(runs):
         rows.append(
             (
                 first.get("text") or NOTHING,
-                *(size if same == len(rows) else (f"as in row {same + 1}", "")),
                 *(score_of(group, name) for name in ("bleu_greedy", "bleu_beam_5", "chrf")),
+                *(size if same == len(rows) else (f"as in row {same + 1}", "")),
             )
         )
     how = made_by(next(iter(groups.values()))[0])

@@ -52,7 +52,6 @@ from book.figures.ch07_layers import (
 )
 from book.figures.ch08_encoder_decoder import heads_at_a_step, next_words
 from book.figures.ch09_training import (
-    beam_gains,
     learning_curve,
     learning_rates,
     loss_of_confidence,

@@ -238,35 +238,6 @@ def paired_differences(rows, linear, within, inner):
     return figure
 
 
-def beam_gains(names, greedy, beam):
-    """Draw by how much a beam raises the BLEU of each run.
-
-    Args:
-        names: of the runs' texts; runs of one text share a row, which has its name above it, and
-            its mean.
-        greedy, beam: a score for each run.
-
-    Returns:
-        the matplotlib figure.
-    """
-    rows = list(dict.fromkeys(names))
-    figure, ax = plt.subplots(figsize=(4.8, 0.8 + 0.5 * len(rows)))
-    ax.axvline(0, color=GREY, linewidth=1)
-    for name, before, after in zip(names, greedy, beam, strict=True):
-        ax.plot(after - before, rows.index(name), "o", color=BLUE, alpha=0.6)
-    for row, name in enumerate(rows):
-        score = np.mean([each for run, each in zip(names, greedy, strict=True) if run == name])
-        beside = {"transform": ax.get_yaxis_transform(), "fontsize": 9}
-        ax.text(0.07, row - 0.22, f"{name}, greedy {score:.1f}", va="bottom", **beside)
-    ax.set(
-        xlabel="BLEU gained by a beam of 5",
-        xlim=(-0.1, None),
-        yticks=[],
-        ylim=(len(rows) - 0.6, -0.9),
-    )
-    return figure
-
-
 def wide_beams(gains):
     """Draw what beams of several sizes add to greedy decoding, for several length penalties: a line
     for each seed.
