@@ -101,8 +101,7 @@
       const wideAs = measure(size.font);
       const winner = last ? (yours ? result : best.ids) : null;
       const ends = yours ? [] : finished.filter((each) => each.step < step);
-      const over = finished.length ? ends : [best];
-      const goals = last ? over : [...levels[step], ...ends];
+      const goals = !last ? [...levels[step], ...ends] : finished.length ? ends : [best];
       return arranged(levels.slice(0, step + 1)).map((level, length) => level.map((each, slot) => {
         const text = vocabulary[each.ids.at(-1)] ?? "<bos>";
         const main = along * (length + 0.5) - (wide ? 0 : 8);
@@ -168,12 +167,10 @@
         if (more > 0) draw(drawing, "text", { ...place, class: "beam-small" }, `and ${more} more`);
       });
       const alive = boxes.at(-1).map(({ ids, log_prob }) => `${quoted(ids)}, ${shown(log_prob)}`);
-      const still = last && !yours ? "Not ended" : "Alive";
       change(drawing, { "aria-label":
-        `Tree of the beginnings after step ${step}. ${still}: ${alive.join("; ") || "none"}.` });
+        `Tree of the beginnings after step ${step}. The longest: ${alive.join("; ") || "none"}.` });
 
-      const leads = last ? "led to an end" : "leads on, or to an end";
-      const signs = [["lives", yours ? "lives" : leads]];
+      const signs = [["lives", yours ? "lives" : last ? "led to an end" : "leads on or to an end"]];
       if (!yours) signs.push(["dead", "led to nothing"], ["ended", "ended here, with its score"]);
       if (last) signs.push(["won", yours ? "returned" : "wins"]);
       key.replaceChildren(...signs.map(([kind, text]) =>
@@ -203,15 +200,13 @@
       const returned = [{ ids: result, log_prob, fate: "returned" }];
       const living = () => levels[step].map((each) => ({ ...each, fate: "lives" }));
       const list = yours ? (last ? returned : living()) : steps[step - 1];
+      const fateOf = ({ fate }) => (last && fate === "lives" ? "unfinished" : fate);
       const many = list.length > 1 ? `${list.length} extensions, in order` : "extension";
       const goes = `What your search goes on with after step ${step}`;
       const went = last ? "What your function returns" : goes;
       const caption = yours ? went : `Step ${step}: the best ${many}`;
       fill(ranked, caption, ["beginning", "log-prob.", "fate"],
-        list.map(({ ids, log_prob, fate: was }) => {
-          const fate = last && was === "lives" ? "not ended" : was;
-          return row(fate.replace(" ", "-"), ids, [shown(log_prob), fate]);
-        }));
+        list.map((each) => row(fateOf(each), each.ids, [shown(each.log_prob), fateOf(each)])));
     }
 
     function showEnded({ finished, inputs, step, yours, last, best }) {
@@ -253,13 +248,12 @@
       return said`${won} wins: its score, ${sum}, is the highest of ${finished.length}.${why}`;
     }
 
-    function concluded(state) {
-      const { finished, best, levels } = state;
+    function concluded({ finished, best, levels, inputs }) {
       const full = `What is left has all ${longest} words that are allowed, <bos> counted`;
       const none = `${full}, and no sentence has ended: the likeliest beginning wins, `;
       if (!finished.length) return said`${none}${named(best.ids)}.`;
       const over = `${full}, so the search ends; one of the sentences that have ended wins. `;
-      return [levels.at(-1).length ? over : "", winning(state)];
+      return [levels.at(-1).length ? over : "", winning({ finished, best, inputs })];
     }
 
     const living = (level) => counted(level.length, "beginning");
