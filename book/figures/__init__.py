@@ -62,7 +62,6 @@ from book.figures.ch09_training import (
     wide_beams,
 )
 from book.figures.ch10_gpu import (
-    gradient_sizes,
     memory_of_a_step,
     roofline,
     step_by_batch,

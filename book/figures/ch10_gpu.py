@@ -1,5 +1,5 @@
-"""The figures of chapter 10: a roofline, a step by kinds of call, who waits for whom, gradients
-that vanish, and the memory of a step.
+"""The figures of chapter 10: a roofline, a step by kinds of call, who waits for whom, and the
+memory of a step.
 """
 
 import matplotlib.pyplot as plt
@@ -10,16 +10,14 @@ from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 COLUMNS = 250  # of a drawing of moments: more cannot be told apart, and weigh a megabyte
 
 
-def roofline(lines, bandwidth, peak, cache=None):
-    """Draw the most FLOPs a second that memory and arithmetic allow, what they allow if they never
-    work at the same time, and what was measured.
+def roofline(lines, bandwidth, peak):
+    """Draw the most FLOPs a second that memory and arithmetic allow, and what was measured.
 
     Args:
         lines: dict from a label to a list of (what a dot is called, FLOPs per byte, FLOPs a
-            second).
+            second); only the second one's dots are joined.
         bandwidth: bytes a second.
         peak: FLOPs a second.
-        cache: FLOPs a second of what stays in a cache and uses it all the time; not drawn if None.
 
     Returns:
         the matplotlib figure.
@@ -27,18 +25,15 @@ def roofline(lines, bandwidth, peak, cache=None):
     figure, ax = plt.subplots(figsize=(4.9, 3.4))
     all_x = [x for points in lines.values() for _, x, _ in points]
     reach = np.geomspace(0.6 * min(all_x), 1.6 * max(all_x), 200)
-    sloping = reach * bandwidth
-    ax.plot(reach, np.minimum(sloping, peak) / 1e9, color=GREY, linewidth=2.5, label="roof")
-    apart = 1 / (1 / sloping + 1 / peak)
-    ax.plot(reach, apart / 1e9, color=GREY, linestyle="--", label="one after the other")
-    if cache is not None:
-        ax.axhline(cache / 1e9, color=ORANGE, linestyle=":", label="the cache's level")
-    for (label, points), colour in zip(lines.items(), (BLUE, GREEN), strict=False):
+    roof = np.minimum(reach * bandwidth, peak) / 1e9
+    ax.plot(reach, roof, color=GREY, linewidth=2.5, label="roof")
+    looks = ((ORANGE, "s"), (BLUE, "o-"), (GREEN, "D"))
+    for (label, points), (colour, look) in zip(lines.items(), looks, strict=True):
         names, x, y = zip(*points, strict=True)
         y = np.array(y) / 1e9
-        ax.plot(x, y, "o-", color=colour, markersize=5, linewidth=1, zorder=3, label=label)
+        ax.plot(x, y, look, color=colour, markersize=5, linewidth=1, zorder=3, label=label)
         for each, *spot in zip(names, x, y, strict=True):
-            ax.annotate(each, spot, (3, -14), textcoords="offset points", fontsize=10)
+            ax.annotate(each, spot, (4, -13), textcoords="offset points", fontsize=10)
     ax.set(
         xscale="log",
         yscale="log",
@@ -48,7 +43,6 @@ def roofline(lines, bandwidth, peak, cache=None):
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:e}"[0] in "25" else "")
-    ax.set_ylim(bottom=ax.get_ylim()[0] / 4)  # room for the legend below the dots
     ax.legend(loc="lower right")
     return figure
 
@@ -81,12 +75,13 @@ def step_by_kind(steps):
     return figure
 
 
-def step_by_batch(sentences, lines):
+def step_by_batch(sentences, lines, readings):
     """Draw how long a step takes for larger and larger batches, on logarithmic axes.
 
     Args:
         sentences: (points,) of a batch.
         lines: dict from a label to (points,) seconds; the last two were not measured.
+        readings: dict from the sentences of a batch to all seconds that the first line's step took.
 
     Returns:
         the matplotlib figure.
@@ -95,6 +90,8 @@ def step_by_batch(sentences, lines):
     looks = [(ORANGE, "o-"), (BLUE, "o-"), (GREY, "--"), (GREEN, ":")]
     for (label, seconds), (colour, look) in zip(lines.items(), looks, strict=True):
         ax.plot(sentences, 1000 * np.array(seconds), look, color=colour, markersize=5, label=label)
+    for count, seen in readings.items():
+        ax.plot([count] * len(seen), 1000 * np.array(seen), "_-", color=ORANGE, linewidth=1)
     ax.set(xscale="log", yscale="log", xlabel="sentences in a batch", ylabel="milliseconds")
     ax.set_xticks(sentences, [f"{each:,}" for each in sentences])
     ax.set_yticks([10**power for power in range(-1, 3)], ["0.1", "1", "10", "100"])
@@ -121,39 +118,6 @@ def two_timelines(timelines):
         ax.set_yticklabels(("CPU launches", "device works"))
         ax.tick_params(axis="y", length=0)
     axes[-1].set_xlabel("microseconds")
-    return figure
-
-
-def gradient_sizes(kinds, smallest, columns):
-    """Draw how large the gradients of each kind are, and what float16 loses of them.
-
-    Args:
-        kinds: dict from a kind to (numbers,) sizes, none of them 0.
-        smallest: the largest number that the narrow format turns into 0.
-        columns: dict from a heading to a dict from a kind to a share.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, ax = plt.subplots(figsize=(6.2, 1.1 + 0.42 * len(kinds)))
-    bins = np.arange(-12, 0.01, 0.25)
-    for place, sizes in enumerate(kinds.values()):
-        counts, _ = np.histogram(np.log10(sizes), bins)
-        high = place + 0.3 - 0.75 * counts / counts.max()
-        ax.fill_between(bins[:-1] + 0.125, place + 0.3, high, color=BLUE, alpha=0.75, linewidth=0)
-    for column, (heading, shares) in enumerate(columns.items()):
-        x = 2 + 2.4 * column
-        ax.text(x, -0.75, heading, fontsize=9, ha="right")
-        for place, kind in enumerate(kinds):
-            ax.text(x, place + 0.15, f"{100 * shares[kind]:.1f} %", fontsize=9, ha="right")
-    ax.axvspan(bins[0], np.log10(smallest), color=GREY, alpha=0.3, linewidth=0, zorder=0)
-    ax.text(bins[0] + 0.15, -0.75, "0 in float16", fontsize=9)
-    ax.set(xlabel="size of a number, as a power of ten", yticks=range(len(kinds)))
-    ax.set(xlim=(bins[0], 2.4 * len(columns)), ylim=(len(kinds) - 0.5, -1.6))
-    ax.set(xticks=range(-12, 1, 2))
-    ax.spines["bottom"].set_bounds(bins[0], 0)
-    ax.set_yticklabels(kinds)
-    ax.tick_params(axis="y", length=0)
     return figure
 
 

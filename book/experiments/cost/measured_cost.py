@@ -5,15 +5,28 @@ gradients.
 import re
 import statistics
 import time
-from functools import partial
 
 import numpy
 import torch
 from torch.profiler import ProfilerActivity, profile
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from book.experiments.cost.training_cost import product_intensity
-
+LOOKS = {torch.ops.aten._unsafe_view, torch.ops.aten.scalar_tensor}  # they compute nothing
 SWEPT = tuple(2**power for power in range(10))  # words: 1, 2, 4 ... 512
+
+
+class Launches(TorchDispatchMode):
+    """Counts, while it is on, the calls that compute a tensor: each launches a kernel on a GPU, or
+    more.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+        self.count += not call.is_view and call.overloadpacket not in LOOKS
+        return call(*args, **(kwargs or {}))
 
 
 def seconds_of(*functions, rounds=5, least=1e-3, clock=time.thread_time):
@@ -56,52 +69,6 @@ def calls_that_last(least, function, clock):
     while reading(function, count, clock) < least:
         count *= 2
     return count
-
-
-def in_pieces(vector, multiply_adds, size):
-    """Multiply and add to each number of a vector again and again, piece by piece, so that a piece
-    is fetched once and stays in the cache until all is done with it.
-
-    Args:
-        vector: (numbers,), overwritten.
-        multiply_adds: how often each number becomes 1 + 0.5 times itself.
-        size: numbers of a piece.
-    """
-    one = torch.ones(())
-    for piece in vector.split(size):
-        for _ in range(multiply_adds):
-            torch.add(one, piece, alpha=0.5, out=piece)
-
-
-def measured_products(widths=(4096, 512), words=SWEPT, rounds=3):
-    """Multiply more and more words with square weight matrices in float32.
-
-    Args:
-        widths: rows and columns of each matrix; a core's cache holds the last, and not the first.
-        words: how many rows are multiplied, one product each.
-
-    Returns:
-        dict from a width to a list of (words, FLOPs per byte, FLOPs a second).
-    """
-    layers = {width: torch.nn.Linear(width, width, bias=False) for width in widths}
-    products = {
-        (width, count): partial(layer, torch.ones(count, width))
-        for width, layer in layers.items()
-        for count in words
-    }
-    with torch.no_grad():
-        found = dict(zip(products, seconds_of(*products.values(), rounds=rounds), strict=True))
-    return {
-        width: [
-            (
-                count,
-                product_intensity(count, width, size=4),
-                2 * count * width**2 / found[width, count],
-            )
-            for count in words
-        ]
-        for width in widths
-    }
 
 
 def straight_line(points):
@@ -209,8 +176,3 @@ def gradients_by_kind(model, loss):
         handle.remove()
     found["parameters"] = [each.grad.flatten().abs() for each in model.parameters()]
     return {kind: (each := torch.cat(sizes))[each > 0] for kind, sizes in found.items()}
-
-
-def lost_in_float16(sizes, scale=1):
-    """Return the share of numbers that float16 turns into 0, after they were multiplied."""
-    return float((scale * sizes).half().eq(0).float().mean())

@@ -36,13 +36,13 @@ def inside_a_gpu(levels, multiprocessors):
             last = number == shown - 1
             name = f"multiprocessor {multiprocessors if last else number + 1}"
             sheet.words((x, -112), name, bold=True, size=SMALL)
-            sheet.cells((x - 64, -98), [[""] * 16] * 2, "query", cell=(8, 10))
+            sheet.cells((x - 64, -100), [[""] * 16] * 4, "query", cell=(8, 6))  # one for each warp
             sheet.words((x, -56), "up to 64 warps,\n32 threads each", "muted", size=SMALL)
             inner = f"{registers}\nand matrix units"
             inner = sheet.box((x, -12), inner, "orange", height=38, **size)
             place = shared.replace(": ", ":\n") if phone else shared
             fast = sheet.box((x, 54), place, "green", height=36 if phone else 28, **size)
-            speeds = (from_shared, from_cache) if last else ("", "")
+            speeds = (f"{from_shared} in all", f"{from_cache} in all") if last else ("", "")
             for begin, end, role, width, speed in (
                 (fast.north, inner.south, "green", 4, speeds[0]),
                 ((x, middle.y), fast.south, "blue", 2.4, speeds[1]),
