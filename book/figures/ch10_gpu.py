@@ -27,13 +27,14 @@ def roofline(lines, bandwidth, peak):
     reach = np.geomspace(0.6 * min(all_x), 1.6 * max(all_x), 200)
     roof = np.minimum(reach * bandwidth, peak) / 1e9
     ax.plot(reach, roof, color=GREY, linewidth=2.5, label="roof")
-    looks = ((ORANGE, "s"), (BLUE, "o-"), (GREEN, "D"))
-    for (label, points), (colour, look) in zip(lines.items(), looks, strict=True):
+    looks = ((ORANGE, "s", (-4, 7)), (BLUE, "o-", (4, -13)), (GREEN, "D", (4, -13)))
+    for (label, points), (colour, look, side) in zip(lines.items(), looks, strict=True):
         names, x, y = zip(*points, strict=True)
         y = np.array(y) / 1e9
         ax.plot(x, y, look, color=colour, markersize=5, linewidth=1, zorder=3, label=label)
         for each, *spot in zip(names, x, y, strict=True):
-            ax.annotate(each, spot, (4, -13), textcoords="offset points", fontsize=10)
+            across = "right" if side[0] < 0 else "left"
+            ax.annotate(each, spot, side, textcoords="offset points", fontsize=10, ha=across)
     ax.set(
         xscale="log",
         yscale="log",
@@ -43,6 +44,7 @@ def roofline(lines, bandwidth, peak):
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:e}"[0] in "25" else "")
+    ax.set_ylim(top=1.6 * ax.get_ylim()[1])  # room for a name above the level
     ax.legend(loc="lower right")
     return figure
 
