@@ -47,7 +47,8 @@ def inside_a_gpu(levels, multiprocessors):
                 (fast.north, inner.south, "green", 4, speeds[0]),
                 ((x, middle.y), fast.south, "blue", 2.4, speeds[1]),
             ):
-                sheet.arrow(begin, end, role=role, width=width, text=speed, side=(8, 0))
+                aside = (-8, 0) if phone else (8, 0)  # inwards, where there is room
+                sheet.arrow(begin, end, role=role, width=width, text=speed, side=aside)
         sheet.words((wide + apart * (shown - 2) + (apart - wide) / 2, -112), "…", bold=True)
         low = sheet.box((broad / 2, 178), main, "purple", width=broad, height=28, size=SMALL)
         sheet.arrow(low.north, middle.south, role="purple", text=from_main, side=(8, 0))
