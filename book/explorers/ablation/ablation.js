@@ -168,10 +168,10 @@
         const row = kind === "cross" && weights ? weights[layer][head] : null;
         look.textContent = row ? ` ${whole.source[largestAt(row)]} ${shown(Math.max(...row))}` : "";
         const lead = found[i]?.leads?.[place];
-        const gained = lead === undefined ? 0 : lead - whole.leads[place];
-        alone.textContent = lead === undefined ? "" : `alone off: ${signed(gained)}`;
-        // as a share of what the word is ahead by
-        alone.classList.toggle("ablation-missed", gained / -whole.leads[place] > 0.15);
+        const all = whole.leads?.[place];
+        alone.textContent = lead === undefined ? "" : `alone off: ${signed(lead - all)}`;
+        // what is lost, as a share of what the word is ahead by
+        alone.classList.toggle("ablation-missed", (lead - all) / -all > 0.15);
       });
       intact.textContent = joined(whole.written.filter(isWord));
       const dark = off().length > 0;
