@@ -14,7 +14,6 @@ from solutions.translator.measure.attention_map import cross_attention
 SENTENCES = (
     "your cat is a lovely cat",
     "the old women do not read the new book",
-    "where is my black dog?",
     "my cousin reads the book",
 )
 UNKNOWN = "<unk>"

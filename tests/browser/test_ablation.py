@@ -277,7 +277,7 @@ def test_without_the_model_a_book_says_so_and_shows_what_was_recorded(without_th
     assert not page.locator(".ablation .translator-examples").is_visible()
     state = json.loads(page.locator("[data-explorer=ablation]").get_attribute("data-state"))
     leads = {off: (sentence, first) for off, sentence, first, *_ in state["without"]}
-    minus = lambda number: f"{number:.1f}".replace("-", "\N{MINUS SIGN}")  # noqa: E731
+    minus = lambda number: f"{round(number, 1) + 0:.1f}".replace("-", "\N{MINUS SIGN}")  # noqa: E731
     assert difference(page) == f"logit of la minus il: {minus(leads[0][1])}"
     for i, off in enumerate((("cross", 1, 1), ("cross", 0, 1))):
         with wait_for_the_end(page, "ablation"):
@@ -295,9 +295,9 @@ def test_without_the_model_a_book_says_so_and_shows_what_was_recorded(without_th
         page.get_by_role("button", name="Try each head alone").click()
     alone = page.locator(".ablation-alone").all_inner_texts()
     gained = [leads[1 << head][1] - leads[0][1] for head in range(24)]
-    signs = ["+" if float(f"{change:.1f}") > 0 else "" for change in gained]
-    said = [f"{sign}{minus(change)}" for sign, change in zip(signs, gained, strict=True)]
-    assert alone == [f"alone off: {each.replace('−0.0', '0.0')}" for each in said]
+    signs = ["+" if round(change, 1) > 0 else "" for change in gained]
+    said = [f"alone off: {s}{minus(change)}" for s, change in zip(signs, gained, strict=True)]
+    assert alone == said
     assert max(gained) > 4 and min(gained) < 0
     assert "Of 24 heads" in page.locator(".ablation .translator-status").inner_text()
     assert all("404" in error for error in page.errors_seen)

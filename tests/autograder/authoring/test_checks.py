@@ -235,10 +235,32 @@ def asks_for_sizes_alone(exercise):
     )
 
 
+# Named here, because to draw every case where tests are collected takes long.
+SIZES = {
+    "ch02_positional_encoding:sinusoidal_encoding",
+    "ch02_positional_encoding:offset_matrix",
+    "ch06_masking:causal_mask",
+    "ch09_training:noam_rate",
+    "ch10_gpu:utilization",
+    "ch11_efficiency:attention_flops",
+    "ch11_efficiency:cache_bytes",
+    "ch11_efficiency:sliding_window_mask",
+}
+
+
 @exercises
+def test_an_exercise_that_asks_for_sizes_alone_is_named(exercise):
+    assert asks_for_sizes_alone(exercise) == any(exercise is EXERCISES[key] for key in SIZES)
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(EXERCISES[key], id=key, marks=pytest.mark.xdist_group(key))
+        for key in sorted(SIZES)
+    ],
+)
 def test_a_table_of_answers_by_size_keeps_little(exercise):
-    if not asks_for_sizes_alone(exercise):
-        return  # asked here, and not where tests are collected: to draw every case takes long
     shown = set()
     for case in prepared(exercise, PUBLIC_SEED, visible=True).cases:
         shown.update(value for value in case.inputs.values() if isinstance(value, int | float))
