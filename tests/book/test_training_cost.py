@@ -166,6 +166,17 @@ def test_two_steps_on_a_line_predict_a_third_and_their_utilization_does_not():
     assert all(abs(each) < 1e-9 for missed in proportional.values() for each in missed)
 
 
+def test_a_call_that_computes_a_tensor_is_a_launch_and_a_view_is_none():
+    x = torch.ones(4, 4, requires_grad=True)
+    with measured_cost.Launches() as seen:
+        (x.view(2, 8).T.unsqueeze(0) + 1).sum()
+    assert seen.count == 2
+    weights = torch.ones(4, 4)
+    with measured_cost.Launches() as seen:
+        (x @ weights).backward(weights)
+    assert seen.count == 2  # a product forward, and one for the gradient of x
+
+
 GPU = measurements.load("gpu")
 
 
