@@ -1,5 +1,7 @@
 """The experiments on beams: what they record of a decoder's sentences beside greedy ones."""
 
+import itertools
+
 from book.experiments import measurements
 from book.experiments.training import beams, wide_beams
 
@@ -28,14 +30,15 @@ def test_the_recorded_run_decodes_one_test_with_each_beam():
 
 def test_wide_beams_were_measured_with_each_beam_and_penalty():
     measured, budget = measurements.load("wide_beams"), wide_beams.EXPERIMENT.long
-    assert [run["seed"] for run in measured["runs"]] == list(range(budget["seeds"]))
+    runs = itertools.product(budget["steps"], range(budget["seeds"]))
+    assert [(run["steps"], run["seed"]) for run in measured["runs"]] == list(runs)
     searches = [(1, None)] + [(b, p) for b in budget["beams"][1:] for p in budget["penalties"]]
     for run in measured["runs"]:
         assert [(each["beam"], each["penalty"]) for each in run["decoded"]] == searches
 
 
 def test_a_searcher_of_the_little_translator_is_scored():
-    (run,) = wide_beams.measure(steps=2, beams=(1, 2), penalties=(0.0,), seeds=[0])
+    (run,) = wide_beams.measure(steps=[2], beams=(1, 2), penalties=(0.0,), seeds=[0])
     greedy, searched = run["decoded"]
     assert (greedy["penalty"], searched["penalty"], run["sentences"]) == (None, 0.0, 405)
     assert 0 <= searched["right"] < 10 and searched["length"] >= 0

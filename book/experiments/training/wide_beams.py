@@ -1,5 +1,6 @@
-"""When does a wider beam harm? The little translator of chapter 8, stopped early and trained from
-several seeds, decodes its test with beams of many sizes and with several length penalties.
+"""When does a wider beam harm? The little translator of chapter 8, stopped early or twice as late and
+trained from several seeds, decodes its test with beams of many sizes and with several length
+penalties.
 """
 
 import sys
@@ -11,14 +12,14 @@ from solutions.translator.measure import evaluation
 
 
 def measure(steps, beams, penalties, seeds):
-    """Train from each seed, and decode with each beam and each length penalty.
+    """Train from each seed for so many steps, and decode with each beam and each length penalty.
 
     Returns:
-        list of dict: `seed`, `sentences` of the test, and `decoded`: a list with `beam`, `penalty`,
+        list of dict: `seed`, `steps`, `sentences` of the test, and `decoded`: a list with `beam`, `penalty`,
         `bleu`, `length` (the words written, as a share of those of the references), `right`
         (translations without a mistake) and `empty` ones; greedy decoding has no penalty.
     """
-    return [one_run(steps, beams, penalties, seed) for seed in seeds]
+    return [one_run(each, beams, penalties, seed) for each in steps for seed in seeds]
 
 
 def one_run(steps, beams, penalties, seed):
@@ -31,8 +32,8 @@ def one_run(steps, beams, penalties, seed):
         for penalty in penalties if beam > 1 else (None,):
             seen = scored(translator, test, beam, penalty)
             decoded.append({"beam": beam, "penalty": penalty, **seen})
-            print(seed, decoded[-1], file=sys.stderr, flush=True)
-    return {"seed": seed, "sentences": len(test), "decoded": decoded}
+            print(steps, seed, decoded[-1], file=sys.stderr, flush=True)
+    return {"seed": seed, "steps": steps, "sentences": len(test), "decoded": decoded}
 
 
 def scored(translator, test, beam, penalty):
@@ -58,10 +59,10 @@ EXPERIMENT = Experiment(
     page="ch09_translating",
     asks="when does a wider beam harm, and what does a length penalty do about it?",
     long={
-        "steps": unsure_translator.STEPS,
+        "steps": (unsure_translator.STEPS, 2 * unsure_translator.STEPS),
         "beams": (1, 2, 5, 10, 20, 50),
         "penalties": (0.0, 0.6, 1.0),
-        "seeds": 3,
+        "seeds": 6,
     },
     initialisation="Glorot's, biases 0, embeddings with standard deviation 1/sqrt(d_model)",
     measure=measure,
