@@ -1,5 +1,5 @@
-"""When does a wider beam harm? The little translator of chapter 8, stopped early or twice as late and
-trained from several seeds, decodes its test with beams of many sizes and with several length
+"""When does a wider beam harm? The little translator of chapter 8, trained from several seeds and
+stopped early or twice as late, decodes its test with beams of many sizes and several length
 penalties.
 """
 
@@ -15,9 +15,9 @@ def measure(steps, beams, penalties, seeds):
     """Train from each seed for so many steps, and decode with each beam and each length penalty.
 
     Returns:
-        list of dict: `seed`, `steps`, `sentences` of the test, and `decoded`: a list with `beam`, `penalty`,
-        `bleu`, `length` (the words written, as a share of those of the references), `right`
-        (translations without a mistake) and `empty` ones; greedy decoding has no penalty.
+        list of dict: `seed`, `steps`, `sentences` of the test, and `decoded`: a list with `beam`,
+        `penalty`, `bleu`, `length` (the words written, as a share of those of the references),
+        `right` (translations without a mistake) and `empty` ones; greedy decoding has no penalty.
     """
     return [one_run(each, beams, penalties, seed) for each in steps for seed in seeds]
 
