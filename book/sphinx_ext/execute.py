@@ -13,6 +13,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 from myst_nb.core.read import create_nb_reader
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from sphinx.util.display import status_iterator
 
 
@@ -49,6 +50,8 @@ def execute(app, env, docnames):
             if done.exception() or done.result().err:
                 continue
             page, seconds = done.result().nb, done.result().time
+            # what a kernel sent in pieces; myst-nb would put a line's end between any two
+            page, _ = CoalesceStreamsPreprocessor().preprocess(page, {})
             bundle = CacheBundleIn(
                 page, env.doc2path(running[done]), data={"execution_seconds": seconds}
             )

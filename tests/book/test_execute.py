@@ -38,6 +38,7 @@ def build(folder, **cells):
         "extensions": ["myst_nb", "book.sphinx_ext.execute"],
         "root_doc": min(cells),
         "nb_execution_mode": "cache",
+        "nb_merge_streams": True,
         "exclude_patterns": ["html"],
     }
     html = folder / "html"
@@ -66,6 +67,11 @@ def test_pages_run_at_the_same_time_and_once(tmp_path):
     for name in pages:
         assert "not alone: True" in (html / f"{name}.html").read_text(encoding="utf-8")
         assert (tmp_path / f"{name}.txt").read_text() == "x"
+
+
+def test_a_line_that_arrives_in_two_pieces_is_shown_as_one(tmp_path):
+    html = build(tmp_path, one='print(6 * 7, end=" ", flush=True)\nprint("answers")')
+    assert "42 answers" in (html / "one.html").read_text(encoding="utf-8")
 
 
 def test_a_page_that_fails_fails_the_build_and_is_named(tmp_path):
