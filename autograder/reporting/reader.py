@@ -14,6 +14,11 @@ from autograder.shared.wire import unmasked
 LONGEST_NAME = 60  # characters of a learner's that a remark repeats
 LONGEST_TEXT = 200  # characters of a text that may be a path; a longer one is prose
 RUNS_TEXT = {"exec", "eval", "compile", "__import__", "execfile", "breakpoint"}
+# The functions of libraries that run code from text; `timeit` takes a function just as well.
+RUN_TEXT_TOO = re.compile(
+    r"timeit\.(timeit|repeat|Timer)|c?[pP]rofile\.(run|runctx)|torch\.utils\.benchmark\.Timer|"
+    r"torch\.jit\.CompilationUnit|torch\.utils\.cpp_extension\.\w+"
+)
 REACHES = {
     "open": "opens a file",
     "globals": "takes the table of global names",
@@ -136,6 +141,10 @@ class Reader:
             unpickles = {"allow_pickle": False, "weights_only": True}.get(keyword.arg)
             if unpickles is not None and getattr(keyword.value, "value", None) is not unpickles:
                 self.add("looks", f"unpickles what it reads: {keyword.arg}", node)
+        whole = self.whole(dotted(node.func) or "")
+        texts = [*node.args[:2], *(keyword.value for keyword in node.keywords)]
+        if RUN_TEXT_TOO.fullmatch(whole) and any(map(is_text, texts)):
+            self.add("looks", f"runs code from text: {shown(whole)}", node)
         match node:
             case (
                 ast.Call(func=ast.Name(id="getattr" | "attrgetter" | "methodcaller" as name))
@@ -191,7 +200,7 @@ class Reader:
         base = dotted(getattr(node, of) if of else node.args[0])
         root = (base or "").split(".")[0]
         known = root in self.meaning
-        whole = self.meaning.get(root, root) + (base or "")[len(root) :] + f".{name}"
+        whole = self.whole(f"{base or ''}.{name}")
         if INSIDES.fullmatch(name) or (name == "__dict__" and known):
             self.add("looks", f"the insides of something: .{name}", node)
         elif SYSTEM.fullmatch(whole):
@@ -255,8 +264,20 @@ class Reader:
             name, self.shortcuts.get(self.exercise, ()) if own else self.every_shortcut
         )
 
+    def whole(self, name):
+        """Return a name with dots in full, as it was imported."""
+        root = name.split(".")[0]
+        return self.meaning.get(root, root) + name[len(root) :]
+
     def add(self, kind, text, node):
         self.found.append(Flag(kind, text, self.exercise, node.lineno))
+
+
+def is_text(node):
+    """Return whether an argument is text that is written there, in one piece or several."""
+    if isinstance(node, ast.BinOp):
+        return is_text(node.left) or is_text(node.right)
+    return isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), str)
 
 
 def is_inside(name):

@@ -260,6 +260,7 @@ def test_a_flag_says_exercise_name_and_line():
         [(None, "print(vars(model))\nmodel.w_q.weight.data = w\nself.rows = 3")],
         [(None, "torch.backends.cudnn.deterministic = True\nnp.random.seed(0)")],
         [(None, "import pathlib, io, asyncio, timeit\nawait asyncio.sleep(0)")],
+        [(None, "import timeit\ntimeit.timeit(lambda: softmax(x, how='own'), number=3)")],
         [(None, "def this is no Python(")],
         [
             (
@@ -297,6 +298,13 @@ def test_honest_code_raises_no_flag(cells):
         ("exec('x = 1')", "runs code from text: exec"),
         ("e = eval", "runs code from text: eval"),
         ("__import__('gc')", "runs code from text: __import__"),
+        ("import timeit\ntimeit.timeit('x = 1')", "runs code from text: timeit.timeit"),
+        ("from timeit import repeat as r\nr(f, 'x' + '= 1')", "runs code from text: timeit.repeat"),
+        ("import cProfile as p\np.run(f'{x}')", "runs code from text: cProfile.run"),
+        (
+            "from torch.utils import benchmark\nbenchmark.Timer(stmt='x')",
+            "runs code from text: torch.utils.benchmark.Timer",
+        ),
         ("import gc", "imports gc"),
         ("import numpy as np, ctypes.util", "imports ctypes.util"),
         ("from importlib import import_module", "imports importlib.import_module"),
