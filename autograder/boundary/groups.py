@@ -3,8 +3,7 @@ processes together, the kernel's memory for them and what is swapped out include
 together as much of a processor as those of any other submission.
 
 Without one, the keeper of a submission looks at what it holds ten times a second, and ends it; see
-`autograder.boundary.inside.memory`. It does so beside a group, too, because no group counts locks
-on files.
+`autograder.boundary.inside.memory`.
 
 There are two versions. The first was tried on a machine that has it; where memory ends, it ends the
 largest process of a submission alone. The second, which ends all of them, was tried only on folders

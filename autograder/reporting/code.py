@@ -34,17 +34,20 @@ NEVER_TELLING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 
 
 def tree_of(source, left=None):
-    """Parse a cell, IPython's own commands translated, and the code that they are given as text in
-    the place of the call; None where it is no Python, and so was never run.
+    """Parse a cell as IPython compiles it, its own commands translated, and the code that they are
+    given as text in the place of the call; None where it is no Python, and so was never run.
+
+    A cell that is Python as it stands is translated, too: to IPython a line ends where
+    `str.splitlines` says, so that a command may stand in what Python takes for a comment.
 
     Args:
         left: [how many texts may still be read, and how many within each other].
     """
-    for text in (lambda: source, lambda: translated(source), lambda: with_sign(source)):
+    for text in (translated, with_sign):
         with contextlib.suppress(
             Exception
         ):  # where its own translation fails, IPython runs nothing
-            code = text()
+            code = text(source)
             tree = ast.parse(code)
             break
     else:

@@ -47,8 +47,8 @@ INSIDES = re.compile(
 KEPT = re.compile(r"torch\.(?:[a-zA-Z]\w*\.)*_[a-zA-Z]\w*")
 PROTOCOLS = re.compile("__(torch_function|torch_dispatch|array_function|array_ufunc|array_wrap)__")
 TELLING_TEXT = re.compile(r"/proc/|gradebook|seed\.key|autograder[./]|solutions[./]ch")
-# A mark at the start of a file, joiners in scripts and emoji, a form feed: they hide nothing.
-PASTED = "\ufeff\u200c\u200d\x0c"
+# A mark at the start of a file, joiners in scripts and emoji: they hide nothing.
+PASTED = "\ufeff\u200c\u200d"
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
@@ -298,6 +298,7 @@ def hidden_characters(exercise, source):
     found = Counter()
     first = None
     for number, line in enumerate(source.split("\n"), 1):
+        line = line.lstrip("\f")  # a new page
         if line.isprintable():
             continue
         for character in line:

@@ -183,6 +183,7 @@ def channels_last_and_turned(images, patch_size):
     "apply_rotary",
     "the first half turns with the second",
     "rows stand at 0, 1, 2 and so on",
+    true_too=("angles live on the CPU",),
 )
 def halves_in_a_row(x, positions):
     if x.shape[-1] % 2:
@@ -201,6 +202,7 @@ def halves_in_a_row(x, positions):
     "apply_rotary",
     "the sign of the sine does not matter",
     "i is the number of the column",
+    true_too=("angles live on the CPU",),
 )
 def backwards_and_slow(x, positions):
     if x.shape[-1] % 2:

@@ -1,13 +1,13 @@
 """What all processes of a submission hold, memory above all; asked by its keeper.
 
 The keeper shares its submission's mounts and network, so the /proc that it sees shows the
-submission's processes, sockets and locks, and no others.
+submission's processes and sockets, and no others.
 
 Some memory belongs to the kernel, and no process is charged for it. What can be made without end
-is counted here: sockets, each at the most that it may hold, locks on files, which not even a
-control group counts, and tables of pages. The rest is bounded by the limits of
-`autograder.boundary.inside.world` (descriptors, signals, watches, terminals) or cannot be had at
-all, because `autograder.boundary.inside.system_calls` does not let it be asked for.
+is counted here: sockets, each at the most that it may hold, and tables of pages. The rest is
+bounded by the limits of `autograder.boundary.inside.world` (descriptors, signals, terminals) or
+cannot be had at all, because `autograder.boundary.inside.system_calls` does not let it be asked
+for.
 """
 
 import contextlib
@@ -23,8 +23,6 @@ SIZES = re.compile(rb"^(VmSize|RssAnon|VmSwap|VmPTE):\s+(\d+) kB$", re.MULTILINE
 # Bytes that one socket may hold: two buffers of net.core.wmem_max, as Linux sets it, a message more
 # than that, and a filter.
 SOCKET = 2**20
-MOST_LOCKS = 500  # on parts of files; a database takes five
-LOCK_LISTS = 16  # pieces of the list of locks that are read: where it is long, each takes longer
 
 
 class Held:
@@ -45,7 +43,6 @@ class Held:
             memory > self.limits["memory_in_all"]
             # a limit set on each process does not bind one that is a real root outside
             or processes > self.limits["processes"]
-            or locks() > MOST_LOCKS
         )
 
     def memory_and_processes(self):
@@ -93,13 +90,6 @@ def sockets():
     with contextlib.suppress(OSError), open("/proc/1/net/sockstat") as file:
         return int(file.readline().split()[2])  # "sockets: used 28"
     return 0
-
-
-def locks():
-    """Return the number of the submission's locks on parts of files, or one above `MOST_LOCKS`."""
-    with open("/proc/locks", "rb", buffering=0) as file:
-        read = b"".join(file.read(4096) for _ in range(LOCK_LISTS))
-    return read.count(b" POSIX ")
 
 
 def shared_mappings(place, otherwise):

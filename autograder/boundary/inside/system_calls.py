@@ -24,6 +24,7 @@ LOAD, AND, IF_EQUAL, IF_AT_LEAST, IF_BIT, LEAVE = 0x20, 0x54, 0x15, 0x35, 0x45, 
 NUMBER, MACHINE = 0, 4  # places in what they look at
 ARGUMENTS = 16, 24, 32  # the lower half of each; the kernel takes no more of those looked at
 ALLOWED, ERROR = 0x7FFF0000, 0x50000
+GRANTED = ERROR  # the call returns 0, and does nothing
 REFUSED, UNKNOWN, INVALID = ERROR | 1, ERROR | 38, ERROR | 22
 NO_PROTOCOL, NO_TYPE, NO_FAMILY = ERROR | 93, ERROR | 94, ERROR | 97
 SET_SECCOMP, FILTER = 22, 2
@@ -33,7 +34,10 @@ STREAM, DATAGRAM, TYPE = 1, 2, 0xF  # and the bits that are the type
 TCP, UDP, ROUTES = 6, 17, 0
 NEW_NAMESPACES = 0x7E020000  # bits of clone's flags that make any
 ASK_PERSONALITY = 0xFFFFFFFF
-OPEN_FILE_LOCKS = 36, 37, 38  # commands of fcntl: locks that cannot be told from other people's
+# Commands of fcntl. Locks on a file, leases and notes of its use would be seen by every submission
+# that sees the file, and tell it what this one knows. There is nobody here to lock out, so a lock
+# is granted and not made; what asks for others' is refused, and so are locks on open files.
+LOCK, ASK_ABOUT_FILES = (6, 7), (5, 36, 37, 38, 1024, 1025, 1026)
 # Options of prctl: death signal, dumpable, name, capabilities, slack of timers, reaper, privileges,
 # huge pages, lengths of vectors, names of memory, tracer. Among the others are tables in the
 # kernel, and more filters.
@@ -128,7 +132,12 @@ def by_arguments():
             (LEAVE, 0, 0, REFUSED),
             (LEAVE, 0, 0, ALLOWED),
         ],
-        "fcntl": [second, *one_of(OPEN_FILE_LOCKS, ALLOWED, verdict=INVALID)],
+        "fcntl": [
+            second,
+            *one_of(LOCK, verdict=GRANTED),
+            *one_of(ASK_ABOUT_FILES, ALLOWED, verdict=INVALID),
+        ],
+        "flock": [(LEAVE, 0, 0, GRANTED)],
         "personality": [first, *one_of((ASK_PERSONALITY,), REFUSED)],
         "prctl": [first, *one_of(OPTIONS, INVALID)],
         "socketpair": [first, *one_of((LOCAL,), NO_FAMILY)],
@@ -146,10 +155,12 @@ def by_arguments():
     }
 
 
-def one_of(numbers, otherwise, verdict=ALLOWED):
-    """Return instructions that leave with a verdict if what was loaded is one of some numbers."""
+def one_of(numbers, otherwise=None, verdict=ALLOWED):
+    """Return instructions that leave with a verdict if what was loaded is one of some numbers, and
+    with another one, or not yet, where it is none.
+    """
     asked = [step for each in numbers for step in ((IF_EQUAL, 0, 1, each), (LEAVE, 0, 0, verdict))]
-    return [*asked, (LEAVE, 0, 0, otherwise)]
+    return asked if otherwise is None else [*asked, (LEAVE, 0, 0, otherwise)]
 
 
 def ranges(numbers):

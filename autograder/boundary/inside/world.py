@@ -21,11 +21,7 @@ HOME = "/home/learner"
 WRITABLE = {HOME: "64m", "/tmp": "64m", "/dev/shm": "64m"}
 # Of each, the buffers lie in the kernel's memory.
 TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=16"
-KEPT_BY_THE_KERNEL = {
-    "max_user_namespaces": 0,
-    "max_inotify_instances": 16,  # each may have thousands of events waiting
-    "max_inotify_watches": 8192,
-}
+KEPT_BY_THE_KERNEL = {"max_user_namespaces": 0}
 UNREADABLE = ("/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/kallsyms")
 libc = ctypes.CDLL(None, use_errno=True)
 

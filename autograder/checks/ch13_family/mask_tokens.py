@@ -71,6 +71,15 @@ def just_at_the_probability(rng):
     return case
 
 
+def every_word_is_chosen(rng):
+    """Draw sentences in which `choose` would give two words another fate than the mask."""
+    case = sentences(rng, 2, 9, probability=1.0)
+    known = (~torch.isin(case["token_ids"], torch.tensor(SPECIALS))).nonzero()
+    for place, drawn_as in zip(rng.choice(known, 2, replace=False), (0.85, 0.95), strict=True):
+        case["choose"][tuple(place)] = drawn_as
+    return case
+
+
 def the_mask_is_special(rng):
     case = sentences(rng, 2, 6, special=1, special_ids=[*SPECIALS, MASK])
     case["token_ids"][:, 3] = MASK
@@ -128,7 +137,7 @@ shown("the probability is 0.15 if nobody says otherwise", with_the_usual_probabi
 shown("the arguments stay as they were", sentences(2, 5), probe=arguments_after)
 hidden("a larger batch", sentences(4, 9), weight=3)
 hidden("a batch that is half special", sentences(3, 8, special=4), weight=2)
-hidden("every word is chosen", sentences(2, 9, probability=1.0))
+hidden("every word is chosen", every_word_is_chosen)
 hidden("no word is chosen", sentences(2, 6, probability=0.0))
 hidden("the mask is special, too", the_mask_is_special)
 hidden("nothing is special in a larger batch", sentences(3, 6, special_ids=()))

@@ -344,14 +344,6 @@ import mmap
 apart = [mmap.mmap(-1, 8192, prot=(mmap.PROT_READ, mmap.PROT_WRITE)[i % 2]) for i in range(20_000)]
 held = [mmap.mmap(-1, 1_000_000) for _ in range(300)]
 """
-LOCKS_ON_FILES = """
-import fcntl, os, struct
-files = [open(f"/tmp/{i}", "w+") for i in range(150)]
-for start in range(100, 0, -1):
-    for file in files:
-        lock = struct.pack("hhqqixxxx", fcntl.F_WRLCK, 0, 2 * start, 1, 0)
-        fcntl.fcntl(file, fcntl.F_SETLK, lock)
-"""
 WAITING_IN_CLOSED_SOCKETS = """
 import socket
 listener = socket.socket(socket.AF_UNIX)
@@ -383,7 +375,6 @@ for _ in range(40):
 @pytest.mark.parametrize(
     "take",
     [
-        LOCKS_ON_FILES,
         WAITING_IN_CLOSED_SOCKETS,
         IN_TABLES_OF_PAGES,
         "held = bytearray(b'x' * 300_000_000)",

@@ -421,6 +421,17 @@ def test_characters_that_hide_are_named_and_not_repeated():
     assert texts((None, "print('\x1b[2J')")) == ["invisible: U+001B"]
 
 
+@pytest.mark.parametrize("end", ["\f", "\v", "\x1c", "\x85", "\u2028", "\r"])
+def test_what_ipython_runs_out_of_a_comment_is_read(end):
+    told = texts((None, f"# a comment{end}%p{end}import gc\nx = 1\n"))
+    assert "imports gc" in told
+    assert end == "\r" or any("invisible: U+" in each for each in told)
+
+
+def test_a_page_that_begins_hides_nothing():
+    assert texts((None, "x = 1\n\fdef softmax(scores):\n    return scores\n")) == []
+
+
 def test_a_long_or_strange_name_is_repeated_in_short():
     assert len(texts((None, "import " + "gc." + "a" * 5000))[0]) < 100
 
