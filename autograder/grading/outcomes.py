@@ -5,7 +5,7 @@ from dataclasses import asdict
 import nbformat
 
 from autograder.shared.judge import share
-from autograder.shared.probes.library_code import LONGEST_NAME, MOST_NAMES, is_ready_made
+from autograder.shared.probes.library_code import LONGEST_NAME, MOST_NAMES, UNSEEN, is_ready_made
 from autograder.shared.wire import printable
 
 
@@ -26,7 +26,7 @@ def outcome_of(cell, exercise, verdicts, beliefs):
 
 def library_code(observations, shortcuts):
     """Return the names of the library functions that do what an exercise asks to write, or belong
-    to a library of finished models, and that its answer has run.
+    to a library of finished models, and that its answer has run; or that it could not be seen.
     """
     told = [each.get("used") for each in observations]
     names = {
@@ -34,7 +34,7 @@ def library_code(observations, shortcuts):
         for names in told
         if isinstance(names, list)
         for name in names[:MOST_NAMES]
-        if isinstance(name, str) and is_ready_made(name.split("."), shortcuts)
+        if isinstance(name, str) and (name == UNSEEN or is_ready_made(name.split("."), shortcuts))
     }
     return sorted(names, key=lambda name: (len(name), name))
 

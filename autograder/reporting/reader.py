@@ -22,6 +22,7 @@ RUN_TEXT_TOO = re.compile(
 REACHES = {
     "open": "opens a file",
     "globals": "takes the table of global names",
+    "locals": "takes the table of local names",
     "get_ipython": "talks to IPython",
 }
 MODULES = re.compile(

@@ -18,6 +18,7 @@ import contextlib
 import difflib
 import dis
 import linecache
+import sys
 import traceback
 import warnings
 from types import MappingProxyType
@@ -213,7 +214,7 @@ def observe(probe, implementation, inputs, known=PROBES):  # whatever PROBES is 
     if complaint:
         return {"unfit": complaint}
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), usual_settings():
             warnings.simplefilter("ignore")
             return plain(known[probe](implementation, live(inputs)))
     except Unfit as reason:
@@ -224,6 +225,26 @@ def observe(probe, implementation, inputs, known=PROBES):  # whatever PROBES is 
         if not raised_by_learner(error):
             raise
         return {"raised": note_of_exception(error)}
+
+
+@contextlib.contextmanager
+def usual_settings():
+    """Ask with the settings of torch that questions are made for, whatever a notebook has set for
+    itself: new tensors are float32, and one thread computes, since several wait for each other
+    where many submissions share a processor.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    torch.set_default_dtype(torch.float32)
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_num_threads(threads)
 
 
 def note_of_exception(error):

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 COURSE, GRADER = f"{ROOT}/solutions/", f"{ROOT}/autograder/"
 MOST_NAMES = 20
 LONGEST_NAME = 120  # characters
+UNSEEN = "a profiler of its own"  # told in place of a name: nobody saw what it called after that
 # Libraries of finished models and of parts of them, whatever each of these is called.
 READY_MADE = re.compile(
     "transformers|x_transformers|adapters|apex|diffusers|fairscale|fairseq|fairseq2|flash_attn|"
@@ -45,6 +46,8 @@ class LibraryCode:
         return self
 
     def __exit__(self, *exception):
+        if sys.getprofile() != self.note:
+            self.names[UNSEEN] = None
         sys.setprofile(None)
         threading.setprofile(None)
         self.watch.__exit__(*exception)
@@ -63,7 +66,7 @@ class LibraryCode:
             return
         if not is_ready_made(whole.split("."), self.shortcuts):
             self.others.add(whole)
-        elif len(self.names) < MOST_NAMES and not for_the_course(caller):
+        elif len(self.names) < MOST_NAMES and not for_the_course(caller, name):
             self.names[whole[:LONGEST_NAME]] = None
 
 
@@ -106,11 +109,16 @@ def is_within(few, many):
     return all(word in rest for word in few)
 
 
-def for_the_course(frame):
-    """Return whether a call is made, directly or through a library, by the course's solutions."""
+def for_the_course(caller, name):
+    """Return whether a call is made, directly or through a library, by the course's solutions: one
+    made directly only where the solution names the function, which may be a learner's argument.
+    """
+    frame = caller
     while frame is not None and (owner := whose(frame)) == "a library's":
         frame = frame.f_back
-    return frame is not None and owner == "the course's"
+    if frame is None or owner != "the course's":
+        return False
+    return frame is not caller or name.rpartition(".")[2] in frame.f_code.co_names
 
 
 def whose(frame):

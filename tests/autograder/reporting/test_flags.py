@@ -305,6 +305,7 @@ def test_honest_code_raises_no_flag(cells):
             "from torch.utils import benchmark\nbenchmark.Timer(stmt='x')",
             "runs code from text: torch.utils.benchmark.Timer",
         ),
+        ("ready = locals()['soft' + 'max']", "takes the table of local names"),
         ("import gc", "imports gc"),
         ("import numpy as np, ctypes.util", "imports ctypes.util"),
         ("from importlib import import_module", "imports importlib.import_module"),

@@ -33,6 +33,7 @@ from autograder.shared.probes.library_code import LibraryCode
 from autograder.shared.wire import Opaque, Tensor, copied, decode, encode, plain
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 from solutions.ch07_layers import LayerNorm
+from solutions.ch12_interpretation import logit_lens
 from tests.conftest import judged
 
 
@@ -700,6 +701,42 @@ def test_what_the_course_s_own_solution_calls_is_not_the_learner_s():
     with LibraryCode(("mean", "var_mean", "sqrt", "var", "rsqrt")) as library:
         namespace["mine"](x)
     assert not library.names
+
+
+@pytest.mark.parametrize("function", ["torch.softmax", "torch.nn.functional.softmax"])
+def test_what_the_course_s_own_solution_is_given_to_call_is_the_learner_s(function):
+    source = f"def mine(x):\n    return logit_lens(x, None, functools.partial({function}, dim=-1))"
+    namespace = {"torch": torch, "functools": functools, "logit_lens": logit_lens}
+    exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
+    with LibraryCode(("softmax",)) as library:
+        namespace["mine"](torch.ones(2, 2))
+    assert library.names
+
+
+def test_a_question_is_asked_with_the_usual_settings_of_torch():
+    def mine(x):
+        seen.append((torch.ones(1).dtype, torch.get_num_threads()))
+        return x
+
+    seen, dtype, threads = [], torch.get_default_dtype(), torch.get_num_threads()
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(2)
+    try:
+        observe("returned", mine, {"x": torch.ones(1)})
+        assert (torch.get_default_dtype(), torch.get_num_threads()) == (torch.float64, 2)
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_num_threads(threads)
+    assert seen == [(torch.float32, 1)]
+
+
+def test_code_that_takes_the_profiler_away_is_told_of():
+    source = "import cProfile\ndef mine(x):\n    with cProfile.Profile():\n        pass\n"
+    namespace = {"__name__": "__main__"}
+    exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
+    with LibraryCode(("softmax",)) as library:
+        namespace["mine"](torch.ones(2, 2))
+    assert library_code([{"used": list(library.names)}], ("softmax",)) == ["a profiler of its own"]
 
 
 def test_what_is_told_of_library_code_may_come_from_anybody():
