@@ -26,6 +26,7 @@ PAGES = {
     "decoding": "ch08_encoder_decoder",
     "training": "ch09_training",
     "beam": "ch09_translating",
+    "roof": "ch10_gpu",
     "budget": "ch10_memory",
     "tiles": "ch11_efficiency",
     "cache": "ch11_efficiency",
@@ -37,7 +38,7 @@ PAGES = {
     "translator": "index",
 }
 WITH_ITALIAN = ("masking", "decoding", "training", "beam", "cache", "ablation", "translator")
-WITH_BARS = ("attention", "heads", "decoding", "sampler", "gap")
+WITH_BARS = ("attention", "heads", "decoding", "sampler", "gap", "roof")
 CONTROLS = (
     "input[type=range], input[type=text], input[type=number], select, .explorer-button, .explorer-chip > span,"
     " .explorer-switch, .masking-mask button"

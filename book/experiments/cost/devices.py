@@ -6,6 +6,7 @@ of the matrix units, which multiply float32 numbers rounded to TF32.
 
 H100 = {
     "name": "H100, 80 GB (data sheet)",
+    "multiprocessors": 132,
     "bandwidth": 3.35e12,  # bytes a second
     "memory": 80e9,  # bytes
     "peak": {"float32": 67e12, "bfloat16": 989e12},  # FLOPs a second
@@ -13,6 +14,7 @@ H100 = {
 }
 A100 = {
     "name": "A100, 40 GB (data sheet)",
+    "multiprocessors": 108,
     "bandwidth": 1.555e12,
     "memory": 40e9,
     "peak": {"float32": 19.5e12, "bfloat16": 312e12},
@@ -20,6 +22,7 @@ A100 = {
 }
 RTX_4090 = {
     "name": "RTX 4090, 24 GB (data sheet)",
+    "multiprocessors": 128,
     "bandwidth": 1.008e12,
     "memory": 24e9,
     "peak": {"float32": 82.6e12, "bfloat16": 165.2e12},
@@ -27,6 +30,7 @@ RTX_4090 = {
 }
 T4 = {  # its matrix units know float16, and not bfloat16
     "name": "T4, 16 GB (data sheet)",
+    "multiprocessors": 40,
     "bandwidth": 0.32e12,
     "memory": 16e9,
     "peak": {"float32": 8.1e12, "float16": 65e12},
