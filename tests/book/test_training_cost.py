@@ -10,10 +10,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from book.experiments import measurements
 from book.experiments.cost import (
     budgets,
+    devices,
     measured_cost,
     memory_in_time,
     pipelines,
-    product_limits,
     step_times,
     training_cost,
 )
@@ -211,7 +211,7 @@ def test_the_explorer_s_memory_is_that_of_the_translator_and_was_measured():
 
 
 def test_no_product_of_an_h100_beat_its_limits():
-    found = product_limits.beside_the_measured(GPU)
+    found = devices.products_beside_the_measured(GPU)
     assert len(found) == 3 * 14 and all(1 < factor < 2.5 for *_, factor in found)
     half = [(words, name, factor) for kind, words, name, factor in found if kind == "bfloat16"]
     assert all(name == ("memory" if words <= 256 else "arithmetic") for words, name, _ in half)
@@ -219,10 +219,10 @@ def test_no_product_of_an_h100_beat_its_limits():
 
 
 def test_a_product_is_arithmetic_bytes_and_a_launch():
-    found = product_limits.seconds(32, 512, launch=7e-6)
+    found = devices.product_limits(32, 512, launch=7e-6)
     moved = 2 * (512**2 + 2 * 32 * 512)
     assert list(found.values()) == pytest.approx([7e-6, moved / 3.35e12, 2 * 32 * 512**2 / 989e12])
-    assert product_limits.seconds(32, 512, "float32")["memory"] == 2 * found["memory"]
+    assert devices.product_limits(32, 512, "float32")["memory"] == 2 * found["memory"]
 
 
 def test_multiprocessors_without_a_tile_wait():
@@ -231,8 +231,8 @@ def test_multiprocessors_without_a_tile_wait():
         (33 * 128, 132, 1),
         (34 * 128, 136, 264 / 136),
     ):
-        least = product_limits.seconds(words, 512)["arithmetic"]
-        assert product_limits.in_tiles(words, 512) == (tiles, pytest.approx(waste * least))
+        least = devices.product_limits(words, 512)["arithmetic"]
+        assert devices.product_in_tiles(words, 512) == (tiles, pytest.approx(waste * least))
 
 
 @pytest.mark.parametrize(("devices", "parts"), [(4, 8), (8, 8), (2, 5), (4, 2), (1, 3)])

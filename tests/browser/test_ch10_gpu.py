@@ -5,8 +5,7 @@ the reader's, and what an H100 did is drawn where it was measured.
 import pytest
 
 from book.experiments import measurements
-from book.experiments.cost import product_limits
-from book.experiments.cost.devices import SHEETS
+from book.experiments.cost import devices
 
 PRECISIONS = ("float32", "tf32", "bfloat16")
 LAUNCH = measurements.load("gpu")["claims"]["a launch, µs"] / 1e6
@@ -21,8 +20,8 @@ def chapter(page, built_book):
 
 def place(words, width):
     return {
-        "words": product_limits.WORDS.index(words),
-        "width": product_limits.WIDTHS.index(width),
+        "words": devices.WORDS.index(words),
+        "width": devices.WIDTHS.index(width),
     }
 
 
@@ -49,13 +48,13 @@ def limits(page):
 @pytest.mark.parametrize(("words", "width"), [(1, 8192), (256, 8192), (2048, 512), (96, 2048)])
 def test_the_limits_are_those_of_the_course_s_arithmetic(chapter, words, width, precision):
     number = PRECISIONS.index(precision)
-    for device, sheet in enumerate(SHEETS):
+    for device, sheet in enumerate(devices.SHEETS):
         found = computed(chapter, **place(words, width), precision=number, device=device)
-        expected = product_limits.seconds(words, width, precision, sheet, LAUNCH)
+        expected = devices.product_limits(words, width, precision, sheet, LAUNCH)
         assert found["times"] == pytest.approx(list(expected.values()))
         assert found["seconds"] == pytest.approx(max(expected.values()))
         assert list(expected)[found["limit"]] == max(expected, key=expected.get)
-        tiles, busy = product_limits.in_tiles(words, width, precision, sheet)
+        tiles, busy = devices.product_in_tiles(words, width, precision, sheet)
         assert (found["tiles"], found["inTiles"]) == (tiles, pytest.approx(busy))
 
 

@@ -9,7 +9,7 @@ other cards nothing was measured.
 import functools
 import itertools
 
-from book.experiments.cost.devices import H100, sixteen_bits
+from book.experiments.cost.devices import H100, speed
 from book.experiments.cost.gpu_predictions import Sizes, product_weights
 from solutions.translator.measure import memory, ways
 from solutions.translator.settings import Settings, Shape
@@ -47,13 +47,6 @@ def made(shape, vocabulary, precision, words):
         for attentions, count in enumerate(layers, 1)
     )
     return kept + words * vocabulary * (4 if size == 4 else size + 4)
-
-
-def speed(sheet, precision):
-    """Return the peak of a device's data sheet in FLOPs a second."""
-    if precision == "tf32":
-        return sheet.get("tf32", sheet["peak"]["float32"])
-    return sheet["peak"]["float32" if precision == "float32" else sixteen_bits(sheet)]
 
 
 def seconds(shape, vocabulary, precision, words, sheet=H100, recorded=True):

@@ -1,6 +1,6 @@
 // What limits a product on a GPU: words times a square weight matrix, under the roof of a card
 // (ch10). The reader chooses sizes, precision and card, and says what the limit is; then the dot
-// shows where the product is. The arithmetic is that of `book/experiments/cost/product_limits.py`.
+// shows where the product is. The arithmetic is that of `book/experiments/cost/devices.py`.
 // Cards come with the state, in bytes, FLOPs and seconds, with what an H100 did at one width.
 (() => {
   const { change, html, draw, svg, path, slider, picker, checkbox, chips, bar, level, figure,
@@ -141,7 +141,7 @@
       const [name] = devices[now.device].name.split(",");
       legend.textContent = `Grey: the roof of the ${name}.${secret ? ""
         : " Line: this width with 1 to 16,384 words. Dot: this product."}${found.seen.length
-        ? " Squares: measured." : ""}`;
+        ? " Squares: measured on an H100." : ""}`;
       change(curve.drawing, { "aria-label": `The roof of the ${name} in ${found.kind}.${secret ? ""
         : ` The product is at ${digits(found.intensity)} FLOPs per byte and
           ${inSpeed(found.speed)}.`}`.replace(/\s+/g, " ") });
