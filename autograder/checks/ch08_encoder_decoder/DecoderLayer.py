@@ -57,7 +57,7 @@ def layer_case(
         masks: "both", "none", or "self" or "memory" alone.
         quiet: parts of the names of weights that are made 0.
     """
-    constructor = (*sizes, dropout)
+    constructor = (*sizes, dropout) if dropout or norm_first else sizes
     if norm_first:
         constructor += (True,)
     forward = {
@@ -176,7 +176,9 @@ shown("float32 stays float32", layer_case(1, 2, 3, dtype=torch.float32))
 shown("the arguments stay as they were", layer_case(1, 2, 2), probe=arguments_after)
 hidden("three heads, another shape", layer_case(3, 4, 2, (6, 3, 5)), weight=2)
 hidden("pre-norm, another shape", layer_case(2, 2, 4, (6, 2, 7), norm_first=True), weight=2)
-hidden("all sizes equal", layer_case(4, 4, 4, (4, 1, 4), masks="none"))
+hidden(
+    "nothing is dropped if nobody says so", layer_case(4, 4, 4, (4, 1, 4), masks="none", train=True)
+)
 hidden("all sizes equal, with masks", layer_case(3, 3, 3, (3, 1, 3)))
 hidden("a mask for the target alone", layer_case(masks="self"))
 hidden("a mask for the source alone", layer_case(masks="memory"))

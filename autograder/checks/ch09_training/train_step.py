@@ -183,7 +183,10 @@ hidden(
     probe=loss_returned,
 )
 hidden("AdamW, a model in eval mode", step_case((2, 2, 3), "AdamW", train=False))
-hidden("a model in float32", step_case((2, 3), dtype=torch.float32))
+hidden(
+    "a model in float32, clipped at a length of 1 if nobody says otherwise",
+    step_case((2, 3), size=2.0, longer_than=1.2, dtype=torch.float32),
+)
 
 
 wrong(

@@ -188,7 +188,10 @@ hidden(
 )
 hidden("AdamW", parts_case([(3,), (1, 2)], "AdamW", old_gradients=True))
 hidden("parts without words at either end", parts_case([(), (3,), (1, 2), ()]))
-hidden("a model in float32", parts_case([(2, 3), (1,)], dtype=torch.float32))
+hidden(
+    "a model in float32, clipped at a length of 1 if nobody says otherwise",
+    parts_case([(2, 3), (1,)], size=2.0, longer_than=1.2, dtype=torch.float32),
+)
 hidden(
     "one part after the other, one of them without a word",
     parts_case([(2, 2), (), (4, 1)]),

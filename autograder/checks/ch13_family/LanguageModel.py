@@ -185,7 +185,7 @@ hidden(
     probe=returned_at_words,
 )
 hidden("a larger batch of words that are normalised already", normalised_already((5, 5, 5)))
-hidden("one word", model_case((1, 1)))
+hidden("one word, and nothing is dropped if nobody says so", model_case((1, 1), train=True))
 hidden("one word of a bidirectional encoder", model_case((1,), causal=False))
 hidden("the second word changes", a_word_changes(1, sizes=(4, 2, 2, 3)), probe=moved)
 hidden("the last word changes, both ways", a_word_changes(4, causal=False), probe=moved)

@@ -61,6 +61,9 @@ def with_change(rng, low, high, **given):
 def with_the_usual_probability(rng):
     case = sentences(rng, 2, 12, probability=0.15)
     del case["probability"]
+    others = case["choose"] > 0.5
+    near = torch.from_numpy(rng.uniform(0.16, 0.2, (2, 12))).round(decimals=3)
+    case["choose"] = torch.where(others, near, case["choose"])
     return case
 
 
