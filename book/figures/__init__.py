@@ -75,6 +75,7 @@ from book.figures.ch12_interpretation import (
     noun_or_article,
     rows_of_dots,
     two_circuits,
+    two_clouds,
 )
 from book.figures.ch13_family import (
     learned_from_few,

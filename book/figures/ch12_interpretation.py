@@ -8,6 +8,8 @@ import numpy as np
 from book.figures.maps import heatmap
 from book.figures.style import BLUE, GREY, ORANGE, SEQUENTIAL
 
+LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.8}
+
 
 def rows_of_dots(groups, xlabel, *, limits=None, highlight=(), width=6.2):
     """Show one number per training as dots, in one row for each of several things.
@@ -76,6 +78,33 @@ def noun_or_article(heads):
     legend = ax.legend(loc="upper right")
     for handle in legend.legend_handles:
         handle.set_sizes([40])
+    return figure
+
+
+def two_clouds(groups, axes, marked):
+    """Draw what two heads write as one point for each noun, with lines at 0, and the mean of both
+    genders.
+
+    Args:
+        groups: two of (label, (nouns, 2)), one for each gender, by the article.
+        axes: names of both heads.
+        marked: dict from a noun to its two numbers.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(5.0, 3.6))
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    ax.axvline(0, color=GREY, linewidth=0.8)
+    for (label, points), colour, shape in zip(groups.values(), (BLUE, ORANGE), "os", strict=True):
+        ax.plot(*points.T, shape, color=colour, alpha=0.5, markeredgewidth=0, label=label)
+    for noun, point in marked.items():
+        ax.annotate(noun, point, (8, -28), textcoords="offset points", arrowprops=LEADER)
+    middle = np.mean([points.mean(axis=0) for _, points in groups.values()], axis=0)
+    ax.plot(*middle, "P", color=GREY, markersize=8, linestyle="none", label="mean of both")
+    ax.set_ylim(bottom=-6)
+    ax.set(xlabel=f"{axes[0]}, adds to la − il", ylabel=f"{axes[1]}, adds to la − il")
+    ax.legend(loc="upper left")
     return figure
 
 

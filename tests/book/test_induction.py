@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.heads import by_place, in_the_page, induction
+from book.experiments.heads import by_place, in_the_page, induction, marked
 from solutions.ch12_interpretation import induction_score
 
 
@@ -143,3 +143,28 @@ def test_an_answer_is_as_old_as_its_place_in_the_list():
     once, age = by_place.ages(said, rows)
     assert once.tolist() == [[True] * 3, [True] * 3, [True, False, False]]
     assert age.tolist() == [[0, 0, -1], [0.5, 1, -1], [1, -1, -1]]
+
+
+def test_a_head_that_marks_by_hand_hands_on_the_word_before_and_the_other_what_it_found(model, ids):
+    x = model.embedding(ids)
+    words = x @ induction.through(model.layers[0].w_v, model.layers[0].w_o, 0, model.layers[0])
+    before = torch.cat([words[:, :1], words[:, :-1]], dim=1)
+    change = before - induction.found_by(model, 0, ids)
+    x = x + model.attend(0, x, x, x)[0] + change
+    wanted = model.generator(x + model.attend(1, x, x, x)[0])
+    assert torch.allclose(marked.marked_by_hand(model, 0, ids), wanted, atol=1e-5)
+
+
+def test_places_add_nothing_without_positions_and_more_with_larger_ones(model):
+    small = marked.places(model, 0)
+    model.position.weight.mul_(2)
+    assert marked.places(model, 0) == pytest.approx(4 * small, rel=1e-4)
+    model.position.weight.zero_()
+    assert marked.places(model, 0) == 0
+
+
+def test_marks_by_hand_keep_a_model_right_that_makes_them_itself():
+    model, ids = in_the_page.repeater(), induction.examples()
+    found = marked.looked_into(model, ids)
+    assert found["by_hand"][found["previous"]] > 0.99
+    assert min(found["match"]) > 5 * max(found["places"])
