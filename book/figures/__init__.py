@@ -81,8 +81,8 @@ from book.figures.ch13_family import (
     learned_from_few,
     losses_by_step,
     right_by_examples,
-    turning_pairs,
 )
+from book.figures.ch13_since_2017 import equal_trainings, losses_and_lines
 from book.figures.flow.ch01_embeddings import (
     one_pair_learns,
     paths_of_rows,
@@ -132,6 +132,11 @@ from book.figures.flow.ch13_family import (
     gated_features,
     image_to_patches,
     thin_matrices,
+)
+from book.figures.flow.ch13_since_2017 import (
+    experts_at_work,
+    old_and_new_layer,
+    three_ways_to_look_back,
 )
 from book.figures.flow.two_sentences import crossing_lines, word_links
 from book.figures.maps import attention_map, heatmap, open_graph

@@ -1,50 +1,9 @@
-"""The figures of chapter 13: four models beside each other, patches, turning pairs, and curves."""
+"""The figures of chapter 13: curves of learning, by answers, examples and steps."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from book.figures.style import BLUE, GREEN, GREY, KEY, ORANGE, PURPLE, QUERY
-
-
-def turning_pairs(query, key, places):
-    """Draw one pair of features of a query and of a key as arrows, turned by their positions, faint
-    where they are at position 0, and with arcs for how far each has turned since.
-
-    Args:
-        query, key: dict from a position to the two numbers there.
-        places: list of (position of the query, position of the key), one panel each.
-
-    Returns:
-        the matplotlib figure.
-    """
-    figure, axes = plt.subplots(1, len(places), figsize=(6.6, 2.5))
-    around = np.linspace(0, 2 * np.pi, 200)
-    for ax, (at_query, at_key) in zip(axes, places, strict=True):
-        ax.plot(np.cos(around), np.sin(around), color="#DDDDDD", linewidth=1)
-        ends = (
-            (query[at_query], QUERY, f"query at {at_query}"),
-            (key[at_key], KEY, f"key at {at_key}"),
-        )
-        angles = [np.arctan2(tip[1], tip[0]) for tip, _, _ in ends]
-        turn = (angles[0] - angles[1] + np.pi) % (2 * np.pi) - np.pi
-        between = angles[1] + np.linspace(0, turn, 60)
-        ax.plot(0.4 * np.cos(between), 0.4 * np.sin(between), color=GREY, linewidth=1.2)
-        for tip, colour, place, radius in (
-            (query[0], QUERY, at_query, 0.62),
-            (key[0], KEY, at_key, 0.76),
-        ):
-            ax.plot(*zip((0, 0), tip, strict=True), color=colour, linewidth=2, alpha=0.25)
-            turned = np.arctan2(tip[1], tip[0]) + np.linspace(0, place, 60)  # a radian per place
-            ax.plot(radius * np.cos(turned), radius * np.sin(turned), color=colour, alpha=0.6)
-        for tip, colour, label in ends:
-            style = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 0, "shrinkB": 0}
-            ax.annotate("", tip, (0, 0), arrowprops=style)
-            away = 1.18 * np.asarray(tip)
-            side = "left" if tip[0] > 0.3 else "right" if tip[0] < -0.3 else "center"
-            ax.text(*away, label, ha=side, va="center", fontsize=9, color=colour)
-        ax.set(xlim=(-1.9, 1.9), ylim=(-1.4, 1.4), aspect="equal")
-        ax.axis("off")
-    return figure
+from book.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
 
 def learned_from_few(models, spared):

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.after_2017 import beyond, lora, scaling, since_2017
+from book.experiments.after_2017 import beyond, experts, lora, low_rank, scaling, since_2017
 from book.experiments.family import alice
 from book.experiments.undisturbed import one_thread
 from solutions.ch07_layers import EncoderLayer
@@ -225,6 +225,50 @@ def test_sentences_of_the_new_style_are_in_one_text_only():
     lines = [set(text.splitlines()) for text in lora.sentences().values()]
     assert [len(each) for each in lines] == [lora.TRAINED, lora.ASKED, lora.ASKED]
     assert not lines[0] & lines[1] and not lines[0] & lines[2] and not lines[1] & lines[2]
+
+
+def test_changes_that_are_cut_to_no_rank_or_to_all_are_the_models_before_and_after(tiny):
+    before, after = tiny, copy.deepcopy(tiny).requires_grad_(False)
+    weights = low_rank.matrices(after)
+    assert len(weights) == 2 * len(lora.LAYERS)
+    changes = {name: 0.3 * torch.randn_like(weight) for name, weight in weights.items()}
+    for name, weight in weights.items():
+        weight.add_(changes[name])
+    pieces = torch.randint(68, (4, 16))
+    wanted = [alice.loss_on(model, pieces) for model in (before, after)]
+    rows = low_rank.losses_by_rank(after, changes, pieces)
+    assert [row["rank"] for row in rows] == list(range(17))
+    assert [rows[0]["test"], rows[-1]["test"]] == pytest.approx(wanted, rel=1e-5)
+    assert rows[0]["kept"] == 0 and rows[-1]["kept"] == pytest.approx(1)
+    assert all(one["kept"] < other["kept"] for one, other in itertools.pairwise(rows))
+
+
+def test_a_mixture_is_the_weighted_sum_of_the_experts_it_chose():
+    torch.manual_seed(0)
+    mixture = experts.Mixture(16, 8, bonus=0.5).eval()
+    x = torch.randn(2, 5, 16)
+    with torch.no_grad():
+        chosen, shares = mixture.route(x.flatten(0, 1))
+        every = torch.stack([expert(x.flatten(0, 1)) for expert in mixture.experts])
+        wanted = sum(
+            shares[:, i, None] * every[chosen[:, i], torch.arange(10)]
+            for i in range(experts.AT_WORK)
+        )
+        assert torch.allclose(mixture(x).flatten(0, 1), wanted, atol=1e-6)
+        assert not mixture.bonus.any()  # in eval mode nothing is balanced
+        mixture.train()(x)
+    rest = experts.loads(chosen) < 1 / experts.EXPERTS
+    assert torch.equal(mixture.bonus > 0, rest)
+    assert experts.loads(chosen).sum().item() == pytest.approx(1)
+
+
+def test_a_bonus_changes_who_is_chosen_and_not_the_shares():
+    mixture = experts.Mixture(16, 8, bonus=0.01)
+    x = torch.randn(50, 16)
+    mixture.bonus[3], mixture.bonus[5] = 1e6, 1e5
+    chosen, shares = mixture.route(x)
+    assert (chosen == torch.tensor([3, 5])).all()
+    assert torch.allclose(shares, mixture.router(x)[:, [3, 5]].softmax(dim=-1))
 
 
 @pytest.mark.long

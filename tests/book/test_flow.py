@@ -193,6 +193,15 @@ EXAMPLES = {  # the picture -> what it is given
     ),
     "gated_features": ([2, 2, 2], [-6, -1, 6], [-0.01, -0.27, 5.99], [-0.03, -0.54, 11.97]),
     "thin_matrices": (64, 2),
+    "old_and_new_layer": (),
+    "three_ways_to_look_back": (
+        *(["the", "cat", "that", "you", "fed", "is", "on", "my"], 3, 3),
+        [0.3 * 0.7**back for back in range(7, -1, -1)],
+    ),
+    "experts_at_work": (
+        *("a b", ["blue", "muted", "orange"]),
+        *([[(0, 0.75), (1, 0.25)], [(1, 0.6), (0, 0.4)], [(1, 0.5), (0, 0.5)]], ["a e", "b c"]),
+    ),
 }
 
 
@@ -269,6 +278,15 @@ def test_the_numbers_are_those_that_were_computed():
     gated = PICTURES["gated_features"](*EXAMPLES["gated_features"])
     assert "\N{MINUS SIGN}0.27" in words_in(gated.wide) and "11.97" in words_in(gated.phone)
     assert "4,096" in words_in(PICTURES["thin_matrices"](64, 2).phone)
+    ways = PICTURES["three_ways_to_look_back"](*EXAMPLES["three_ways_to_look_back"])
+    assert "3 layers reach 7 words" in words_in(ways.phone) and "2 4 5 7 10 15" in words_in(
+        ways.wide
+    )
+    experts = PICTURES["experts_at_work"](*EXAMPLES["experts_at_work"])
+    assert (
+        "\N{LEFT DOUBLE QUOTATION MARK}a\N{RIGHT DOUBLE QUOTATION MARK} goes to expert 0 (75%)"
+        in (experts.alt)
+    )
     workers = PICTURES["two_workers"]([46, 12], 20, 1e-7)
     for drawing in (workers.wide, workers.phone):
         assert "is more than 1e-07 from one that trained alone" in words_in(drawing)
@@ -279,7 +297,7 @@ def test_a_picture_that_moves_has_a_sentence_for_each_step():
     moving = [name for name, given in EXAMPLES.items() if PICTURES[name](*given).steps]
     assert moving == [
         *("one_pair_learns", "paths_of_rows"),
-        *("attention_by_hand", "generation_loop", "growing_cache"),
+        *("attention_by_hand", "generation_loop", "growing_cache", "experts_at_work"),
     ]
     for name in moving:
         made = PICTURES[name](*EXAMPLES[name])

@@ -2,8 +2,10 @@
 examples come out as the text says.
 """
 
+import json
 import re
 
+import numpy as np
 import pytest
 
 from autograder.course import ROOT, pages_of
@@ -167,3 +169,43 @@ def test_what_text_to_text_learns_is_the_record(chapter):
     said = text(chapter)
     assert f"names the kind rightly in {kind} %, all entities in {entities} %" in said
     assert f"answers {question} % of the questions" in said
+
+
+def at_rank(page, rank):
+    return page.evaluate(
+        """rank => {
+            const element = document.querySelector("[data-explorer=rank]");
+            const state = JSON.parse(element.dataset.state);
+            return globalThis.explorers.rank.compute({ ...state, rank });
+        }""",
+        rank,
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1, 5, 32])
+def test_a_change_is_cut_to_a_rank_as_numpy_cuts_it(since, rank):
+    state = json.loads(since.locator("[data-explorer=rank]").get_attribute("data-state"))
+    whole = np.array(state["whole"])
+    left, sizes, right = np.linalg.svd(whole)
+    cut = left[:, :rank] * sizes[:rank] @ right[:rank]
+    found = at_rank(since, rank)
+    assert np.allclose(found["product"], cut, atol=1e-3)
+    assert found["kept"] == pytest.approx((cut**2).sum() / (whole**2).sum(), abs=5e-3)
+    assert found["numbers"] == rank * 2 * len(whole)
+
+
+def test_the_explorer_of_ranks_says_what_was_measured(since):
+    cut = [run["test"] for run in runs("low_rank", steps=200, rate=0.001)]
+    slider = since.locator(".rank input[type=range]")
+    verdict = since.locator(".rank .explorer-verdict")
+    for _ in range(6):
+        slider.press("ArrowRight")
+    learned = lora.at_the_best_rate(runs("lora"), "LoRA of rank 8")
+    trained = shown([run["test"] for run in learned], 1, 2)
+    loss = sum(each[8] for each in cut) / len(cut)
+    assert "Rank 8: B and A have 1,024 numbers" in verdict.inner_text()
+    assert f"the loss is {loss:.2f}. LoRA of this rank reaches {trained}" in verdict.inner_text()
+    slider.press("End")
+    assert "4,096 numbers, as many as the matrix itself" in verdict.inner_text()
+    slider.press("Home")
+    assert "Rank 0: nothing is changed" in verdict.inner_text()

@@ -35,6 +35,7 @@ PAGES = {
     "family": "ch13_family",
     "sampler": "ch13_family",
     "gap": "ch13_family",
+    "rank": "ch13_since_2017",
     "translator": "index",
 }
 WITH_ITALIAN = ("masking", "decoding", "training", "beam", "cache", "ablation", "translator")

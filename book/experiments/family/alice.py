@@ -85,12 +85,13 @@ def loss_on(model, pieces):
     return total / len(pieces)
 
 
-def train(model, ids, validation, steps, seed, batch=BATCH, peak=PEAK):
+def train(model, ids, validation, steps, seed, batch=BATCH, peak=PEAK, decay=0.1):
     """Train a model of letters, and leave it as it was when its validation loss was smallest.
 
     Args:
         model: maps (batch, seq_len) ids and `pad_id` to logits; has `max_len`.
         ids, validation: the letters of two texts.
+        decay: of the weights.
 
     Returns:
         list of dict: `step`, and the losses in nats a letter on `validation`, and on as much of the
@@ -98,7 +99,7 @@ def train(model, ids, validation, steps, seed, batch=BATCH, peak=PEAK):
     """
     generator = torch.Generator().manual_seed(seed)
     seen, unseen = (cut(each[: len(validation)], model.max_len) for each in (ids, validation))
-    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.1)
+    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=decay)
     warm_up = min(WARM_UP, steps // 2)
     scale = peak / noam_rate(warm_up, 1, warm_up)
     history, best = [], None

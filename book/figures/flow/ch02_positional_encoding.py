@@ -54,18 +54,19 @@ def clock_hands(encoding, row_labels, column_labels):
     )
 
 
-def turned_together(vectors, places):
+def turned_together(vectors, places, roles=("blue", "orange")):
     """Draw two numbers of two words as hands of a clock, turned by 1 radian per position, and the
     angle between the hands.
 
     Args:
         vectors: dict from each of two words to its (2,) numbers: right and up, not turned yet.
         places: list of (position of the first word, position of the second), one clock each.
+        roles: the colours of both.
 
     Returns:
         the Picture.
     """
-    radius, apart, roles = 52, 118, ("blue", "orange")
+    radius, apart = 52, 118
     start = [np.arctan2(*numbers) for numbers in vectors.values()]
     lengths = [np.hypot(*numbers) for numbers in vectors.values()]
     between = [
