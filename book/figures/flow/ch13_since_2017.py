@@ -40,8 +40,8 @@ def old_and_new_layer():
                 sheet.arrow(below.north, (side, end), plus.east)
                 return plus
 
-            keys = "few share keys" if new else "each has own keys"
-            parts = [(norm, fresh), (82, (f"query heads:\n{keys}", fresh))]
+            heads = "query heads\nshare keys" if new else "each query head\nhas its keys"
+            parts = [(norm, fresh), (82, (heads, fresh))]
             if new:
                 parts.append((134, ("rotary: turn\nqueries, keys", "orange")))
             parts.append((183, ("attention", "query")))
@@ -62,9 +62,9 @@ def old_and_new_layer():
     return Picture(
         "Two layers from bottom to top, GPT-2 of 2019 and Llama 3 of 2024, each with a thick line"
         " from a word to the top, and two branches whose results are added to it. GPT-2: the"
-        " position is added to the word; LayerNorm, query heads that each have their own keys,"
+        " position is added to the word; LayerNorm, query heads that each have their keys,"
         " attention; LayerNorm, and a network of linear, GELU, linear; a last LayerNorm. Llama 3:"
-        " no position is added; RMSNorm, query heads of which few share keys, rotary positions that"
+        " no position is added; RMSNorm, query heads that share keys, rotary positions that"
         " turn queries and keys, attention; RMSNorm, and SwiGLU, with a gate; a last RMSNorm. All"
         " that differs is orange in Llama 3's layer. The line, the branches, the sums and attention"
         " are the same.",
