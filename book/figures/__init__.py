@@ -30,6 +30,7 @@ from book.figures.ch04_attention import (
     saturation,
     scores_to_weights,
     softmax_slope,
+    starts_and_rates,
 )
 from book.figures.ch05_multi_head import (
     head_maps,

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
 
 from book.figures.maps import heatmap
 from book.figures.style import BLUE, GREY, ORANGE
@@ -25,34 +26,38 @@ def scores_to_weights(scores, weights, labels):
 
 
 def moved_in_a_plane(places, word, moved, directions):
-    """Draw words as points of a plane, and where one of them is moved by its sentences.
+    """Draw words as points of a plane, what comes out for one of them, and where that moves it.
 
     Args:
         places: dict from each word to its two numbers; words at (0, 0) share a point.
         word: the one that moves.
-        moved: dict from each sentence to the two numbers that come out; its words are corners of a
-            shaded ground.
+        moved: dict from each sentence to the two numbers that come out, which are added to the
+            word; the words of a sentence are corners of a shaded ground.
         directions: what the two axes mean.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(4.6, 3.4))
+    figure, ax = plt.subplots(figsize=(4.8, 4.0))
     empty = ", ".join(name for name, place in places.items() if not any(place))
     for name, place in {**places, empty: (0, 0)}.items():
         if any(place) or name == empty:
             ax.plot(*place, "o", color=GREY if name != word else "black")
-            ax.annotate(name, place, (7, -4 if any(place) else 5), textcoords="offset points")
-    for (name, end), colour in zip(moved.items(), (BLUE, ORANGE), strict=True):
+            beside = (-12, -14) if name == word else (7 if place[0] else -7, -4)
+            side = "left" if place[0] else "right"  # beyond the axis, where no line is
+            ax.annotate(name, place, beside, textcoords="offset points", ha=side)
+    start = np.array(places[word])
+    for (name, output), colour in zip(moved.items(), (BLUE, ORANGE), strict=True):
         corners = np.array(sorted({tuple(places[each]) for each in name.split()}), dtype=float)
         around = np.arctan2(*(corners - corners.mean(axis=0)).T)
         ax.fill(*corners[around.argsort()].T, color=colour, alpha=0.12, linewidth=0)
+        ax.plot(*zip((0, 0), output, strict=True), color=colour, lw=1.2, linestyle=(0, (4, 3)))
+        ax.plot(*output, "D", color=colour, markersize=6)
         arrow = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 4, "shrinkB": 0}
-        ax.annotate("", end, places[word], arrowprops=arrow)
-        below = end[1] < places[word][1]
-        offset = (0, -14 if below else 6)
-        ax.annotate(name, end, offset, textcoords="offset points", color=colour)
-    ax.set(xlim=(-0.1, 2.5), ylim=(-0.1, 2.4), xticks=[0, 1, 2], yticks=[0, 1, 2])
+        ax.annotate("", start + output, start, arrowprops=arrow)
+        above = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
+        ax.annotate(name, start + output, color=colour, **above)
+    ax.set(xlim=(-0.6, 2.9), ylim=(-0.1, 2.7), xticks=[0, 1, 2], yticks=[0, 1, 2])
     ax.set(xlabel=f"{directions[0]} →", ylabel=f"{directions[1]} →", aspect="equal")
     return figure
 
@@ -122,6 +127,34 @@ def saturation(widths, largest, slope, mean, marked):
     axes[0].legend(loc="lower right")
     axes[1].set(title="size of the softmax's Jacobian (log scale)", yscale="log")
     _widths_axis(axes[1], widths)
+    return figure
+
+
+def starts_and_rates(stages, curves, starts, rates):
+    """Draw how a task is learned from several starts at several rates; bands reach over all seeds.
+
+    Args:
+        stages: dict from a start to the steps after which it was tested.
+        curves: dict from a start and a rate to the (seeds, stages) shares of right answers.
+        starts: dict from each start to its name; it chooses the colour.
+        rates: dict from each rate to its name; it chooses the dashes.
+
+    Returns:
+        the matplotlib figure.
+    """
+    figure, ax = plt.subplots(figsize=(4.8, 3.6))
+    colour = dict(zip(starts, (BLUE, ORANGE), strict=True))
+    dashes = dict(zip(rates, ("-", (0, (4, 2)), (0, (1, 1.5))), strict=True))
+    for (start, rate), shares in curves.items():
+        steps = stages[start]
+        band = {"color": colour[start], "alpha": 0.15, "linewidth": 0}
+        ax.fill_between(steps, shares.min(axis=0), shares.max(axis=0), **band)
+        label = f"{starts[start]}, {rates[rate]}"
+        style = {"color": colour[start], "linestyle": dashes[rate]}
+        ax.plot(steps, np.median(shares, axis=0), label=label, **style)
+    ax.set(xlabel="steps", title="share of right answers", ylim=(0, 1.03))
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    figure.legend(loc="outside lower center", ncols=2, fontsize=9)
     return figure
 
 

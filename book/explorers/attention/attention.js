@@ -161,6 +161,7 @@
     });
     const output = draw(drawing, "rect", { width: 14, height: 14, class: "attention-output" });
     const outputName = name(drawing, "output");
+    drawing.append(...drawing.querySelectorAll(".attention-axis")); // above the lines, to be read
     function show(result) {
       const [outX, outY] = at(result.output);
       change(output, { x: outX - 7, y: outY - 7, transform: `rotate(45 ${outX} ${outY})` });
