@@ -38,6 +38,8 @@ from book.widgets.scripts import names, script, style
 RUNNING = ("ablation", "cache", "gap", "sampler", "translator")
 # Of these, those that run the trained translator, with what `translating.js` has for them.
 TRANSLATING = ("ablation", "cache", "translator")
+# Those that train a stack of layers, with `stack.js`.
+STACKING = ("depth",)
 
 __all__ = [
     "explore_attention",
@@ -65,7 +67,7 @@ def show(name, label, **state):
         state: what the explorer starts from; anything that JSON can hold.
     """
     folder = f"../_static/{name}"
-    shared = {"running.js": RUNNING, "translating.js": TRANSLATING}
+    shared = {"running.js": RUNNING, "translating.js": TRANSLATING, "stack.js": STACKING}
     needed = [f"../_static/{file}" for file, users in shared.items() if name in users]
     needed.append(f"{folder}/{script(name).name}")
     scripts = "".join(f'<script defer src="{path}"></script>' for path in needed)

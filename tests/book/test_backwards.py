@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from book.experiments import backwards
+from book.experiments.depth import backwards, deep_stacks, first_steps
 from book.experiments.undisturbed import one_thread
 
 UNSEEN = range(100, 103)
@@ -64,11 +64,29 @@ def test_a_loss_that_is_nan_is_counted_and_not_averaged():
     assert backwards.in_a_cell(np.array([1.0, np.nan, 2.0])) == "1.50 (1.00 to 2.00); 1 of 3 nan"
 
 
-def test_the_first_step_moves_the_output_and_a_rate_of_nothing_does_not(monkeypatch):
-    assert backwards.moved_by_one_step(0, 1, "pre", "Glorot") > 0.01
-    train = backwards.train
-    monkeypatch.setattr(backwards, "train", lambda *given, steps: train(*given, steps, rate=0))
-    assert backwards.moved_by_one_step(0, 1, "pre", "Glorot") == 0
+def test_the_first_steps_are_measured_from_the_beginning_for_each_budget(monkeypatch):
+    monkeypatch.setattr(first_steps, "STACKS", ((1, "pre", "Glorot"), (2, "post", "PyTorch")))
+    runs = first_steps.measure(steps=(0, 2), seeds=range(1))
+    assert [(run["depth"], run["norm"]) for run in runs] == [(1, "pre"), (2, "post")]
+    model = backwards.new(0, 2, "post", initialisation="PyTorch")
+    for place, steps in enumerate((0, 2)):
+        again = copy.deepcopy(model)
+        backwards.train(again, 0, steps)
+        own = deep_stacks.own_share(backwards.likeness_of(again))
+        assert runs[1]["own"][place] == pytest.approx(own, abs=0.01)
+
+
+def test_what_attention_adds_is_compared_with_what_is_there():
+    model = backwards.new(0, 1, "post", initialisation="Glorot")
+    attention = model.layers[0].self_attention
+    for parameter in attention.parameters():
+        torch.nn.init.zeros_(parameter)
+    model.embedding.weight.data.fill_(3.0)
+    model.positions.zero_()
+    torch.nn.init.constant_(attention.w_o.bias, 1.0)
+    found = first_steps.measured(model)
+    assert (found["added"], found["along"]) == (0.333, 1.0)
+    assert found["own"] == pytest.approx(0, abs=1e-7)
 
 
 def test_knowing_the_letters_but_not_their_places(monkeypatch):

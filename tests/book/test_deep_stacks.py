@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from book.experiments import deep_stacks
+from book.experiments.depth import deep_stacks
 from solutions.ch07_layers import EncoderLayer
 
 

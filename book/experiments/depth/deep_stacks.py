@@ -175,34 +175,6 @@ def by_seed(runs, what, kind, initialisation, depth):
     )
 
 
-def for_the_explorer(runs):
-    """Return what was measured as the explorer `depth` reads it.
-
-    Returns:
-        dict from an initialisation to a dict from norm and residual to a dict from a depth to
-            `gradients`: lowest, middle and highest seed, and `likeness`: middle.
-    """
-
-    def numbers_of(*kind):
-        gradients, likeness = (by_seed(runs, what, *kind) for what in ("gradients", "likeness"))
-        return {
-            "gradients": [f(gradients, axis=0).tolist() for f in (np.min, np.median, np.max)],
-            "likeness": np.median(likeness, axis=0).tolist(),
-        }
-
-    depths = sorted({run["depth"] for run in runs})
-    initialisations = sorted({run["initialisation"] for run in runs})
-    return {
-        initialisation: {
-            f"{norm or 'none'}{' residual' if residual else ''}": {
-                depth: numbers_of(kind, initialisation, depth) for depth in depths
-            }
-            for kind, (norm, residual) in KINDS.items()
-        }
-        for initialisation in initialisations
-    }
-
-
 def gradient_norm(layer):
     """Return the root of the sum of squares over the gradients of a layer's matrices."""
     return math.sqrt(sum(p.grad.square().sum().item() for p in layer.parameters() if p.ndim > 1))

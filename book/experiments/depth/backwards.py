@@ -20,7 +20,7 @@ from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from book.experiments import Experiment
-from book.experiments.deep_stacks import D_MODEL, likeness, stack
+from book.experiments.depth.deep_stacks import D_MODEL, likeness, stack
 from book.experiments.measurements import NOTHING, spread, table
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch07_layers import LayerNorm
@@ -139,23 +139,6 @@ def hundred_words():
 def likeness_of(model):
     """Return how alike the positions of 100 words are after a model's last layer."""
     return round(likeness(model.features(hundred_words())), 4)
-
-
-@torch.no_grad()
-def features_of(model):
-    """Return what a model gives its generator for 100 words, (words, seq_len, d_model)."""
-    return model.last_norm(model.features(hundred_words()))
-
-
-def moved_by_one_step(seed, depth, norm, initialisation):
-    """Return how far the first step of training moves what a new model gives its generator,
-    relative to its length: the mean over all positions.
-    """
-    model = new(seed, depth, norm, initialisation=initialisation)
-    before = features_of(model)
-    train(model, seed, steps=1)
-    moved = (features_of(model) - before).norm(dim=-1) / before.norm(dim=-1)
-    return moved.mean().item()
 
 
 def run(norm, depth, initialisations, warmup, seeds, steps, rate=RATE):
@@ -321,7 +304,7 @@ MORE_EXPERIMENTS = {
         " as PyTorch does",
         short={},
         long={
-            "steps": 500,
+            "steps": 2000,
             "seeds": 3,
             "rate": RATE,
             "initialisations": ("Glorot, W^O a third", "Glorot, W_2 a third"),

@@ -1,0 +1,1 @@
+"""Experiments on deep stacks of encoder layers, new and in training."""
