@@ -86,7 +86,6 @@ def test_what_attention_adds_is_compared_with_what_is_there():
     torch.nn.init.constant_(attention.w_o.bias, 1.0)
     found = first_steps.measured(model)
     assert (found["added"], found["along"]) == (0.333, 1.0)
-    assert found["own"] == pytest.approx(0, abs=1e-7)
 
 
 def test_knowing_the_letters_but_not_their_places(monkeypatch):
