@@ -2,7 +2,9 @@
 inputs, what is right, what each misconception gives, and its hint. `autograder.shared.visible`
 reads it."""
 
+import contextlib
 import json
+import sys
 
 import numpy as np
 
@@ -19,15 +21,30 @@ def write_visible_cases(stem, folder=VISIBLE):
     Another processor may round the last digit otherwise; that is no reason for a file in git to
     change.
     """
-    prepared = [
-        exercise.prepare(PUBLIC_SEED, visible=True) for exercise in load_exercises(stem).values()
-    ]
-    text = "[\n" + ",\n".join(map(exercise_text, prepared)) + "\n]\n"
+    exercises = load_exercises(stem).values()
+    with the_same_chance():
+        prepared = [exercise.prepare(PUBLIC_SEED, visible=True) for exercise in exercises]
+        text = "[\n" + ",\n".join(map(exercise_text, prepared)) + "\n]\n"
     path = folder / f"{stem}.json"
     if path.exists() and same_up_to_rounding(path.read_text(encoding="utf-8"), text):
         return
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def the_same_chance():
+    """Have torch draw the same numbers each time, for answers with dropout: the largest of many
+    results need not be as large the next time.
+    """
+    if "torch" not in sys.modules:
+        yield
+        return
+    import torch
+
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(0)
+        yield
 
 
 def exercise_text(exercise):
