@@ -147,8 +147,9 @@ def heads_forming(looks, seed):
     figure, (losses, scores) = plt.subplots(2, 1, figsize=(5.0, 4.8), sharex=True)
     seeds = sorted({look["seed"] for look in looks}, key=lambda each: each == seed)
     for each in seeds:
-        mine = [look for look in looks if look["seed"] == each]
-        steps, strong = [look["step"] for look in mine], each == seed
+        strong = each == seed
+        mine = [look for look in looks if look["seed"] == each][:: 1 if strong else 2]
+        steps = [look["step"] for look in mine]
         faint = {} if strong else {"alpha": 0.3, "linewidth": 0.8}
         lines = [
             (losses, GREY, "first half", [look["first"] for look in mine]),

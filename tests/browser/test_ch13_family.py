@@ -98,7 +98,7 @@ def test_the_word_that_crosses_top_p_is_kept(chapter):
 
 
 def test_products_of_turned_vectors_depend_on_the_distance_alone(since):
-    first, far, nearer = (line.split(":")[1] for line in output(since, "key at"))
+    first, far, nearer = (line.split(":")[1] for line in output(since, "query at 1005"))
     assert first == far != nearer
 
 
