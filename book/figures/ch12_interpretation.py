@@ -148,7 +148,7 @@ def heads_forming(looks, seed):
     seeds = sorted({look["seed"] for look in looks}, key=lambda each: each == seed)
     for each in seeds:
         strong = each == seed
-        mine = [look for look in looks if look["seed"] == each][:: 1 if strong else 2]
+        mine = [look for look in looks if look["seed"] == each][:: 1 if strong else 4]
         steps = [look["step"] for look in mine]
         faint = {} if strong else {"alpha": 0.3, "linewidth": 0.8}
         lines = [
