@@ -2,6 +2,7 @@
 
 import ctypes
 import platform
+from pathlib import Path
 
 import pytest
 
@@ -95,6 +96,12 @@ def test_what_is_not_listed_is_as_if_it_were_not_there(kernel, name):
 )
 def test_what_arguments_may_be(kernel, words, expected):
     assert outcome(kernel, *words) == expected
+
+
+@pytest.mark.parametrize("counted", ["sys/fs/file-nr", "sys/fs/inode-nr", "key-users"])
+def test_what_others_do_with_files_and_keys_cannot_be_counted(kernel, counted):
+    assert Path("/proc", counted).read_text()
+    assert kernel.run(f"print([open('/proc/{counted}').read()])", 10).text == "['']\n"
 
 
 def test_a_table_of_numbers_is_that_of_the_machine():
