@@ -22,8 +22,8 @@ WRITABLE = {HOME: "64m", "/tmp": "64m", "/dev/shm": "64m"}
 # Of each, the buffers lie in the kernel's memory.
 TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=16"
 KEPT_BY_THE_KERNEL = {"max_user_namespaces": 0}
-# Among them what counts the files and keys of the whole machine, to the piece: by opening files, two
-# submissions could tell each other anything.
+# Among them what counts the files and keys of the whole machine, to the piece: by opening files,
+# two submissions could tell each other anything.
 COUNTS = ("file-nr", "inode-nr", "inode-state", "dentry-state")
 UNREADABLE = (
     *("/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/sysrq-trigger", "/proc/kallsyms"),
