@@ -20,6 +20,7 @@ from autograder.authoring.obeyed import laws_obeyed
 from autograder.shared.judge import compared
 from autograder.shared.prepared import PreparedCase, PreparedExercise
 from autograder.shared.probes import PROBES, observe, returned
+from autograder.shared.probes.calls import defaults_of
 from autograder.shared.wire import Tensor, copied, dtype_name, encode, numbers, plain
 
 PUBLIC_SEED = b"the visible cases"
@@ -152,7 +153,14 @@ class Exercise:
         beliefs = tuple(misconception.belief for misconception in self.misconceptions)
         cases = tuple(self._prepared(case, seed) for case in wanted)
         return PreparedExercise(
-            self.name, self.returns, hints, cases, beliefs, self.shortcuts, self.combinations
+            self.name,
+            self.returns,
+            hints,
+            cases,
+            beliefs,
+            self.shortcuts,
+            self.combinations,
+            defaults_of(self.reference),
         )
 
     @cached_property

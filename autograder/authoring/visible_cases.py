@@ -50,7 +50,12 @@ def the_same_chance():
 def exercise_text(exercise):
     """Write one exercise as JSON, a line for each case."""
     head = json.dumps(
-        {"exercise": exercise.name, "returns": exercise.returns, "hints": exercise.hints},
+        {
+            "exercise": exercise.name,
+            "defaults": exercise.defaults,
+            "returns": exercise.returns,
+            "hints": exercise.hints,
+        },
         ensure_ascii=False,
         indent=1,
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from autograder.shared.judge import judge
 from autograder.shared.probes import live, observe
-from autograder.shared.probes.calls import exit_raises
+from autograder.shared.probes.calls import defaults_of, exit_raises
 from autograder.shared.probes.stand_ins import modules_for, with_stand_ins
 from autograder.shared.time_limit import time_limit
 from autograder.shared.visible import VisibleExercises, names_by_chapter
@@ -57,7 +57,7 @@ def check(exercise=None, hidden=False):
     verdicts = judge(prepared, observations)
     if all(verdict.passed for verdict in verdicts):
         print(f"{GREEN}✓ {exercise}: all {len(verdicts)} cases pass.{PLAIN}")
-        show_remarks([renamed(prepared, namespace[exercise])])
+        show_remarks(remarks_about(prepared, namespace[exercise]))
         show_printed(printed, 0)
         return None
     used = [
@@ -70,7 +70,11 @@ def check(exercise=None, hidden=False):
         verdicts = judge(prepared, observations, suspects)
     first = next(place for place, verdict in enumerate(verdicts) if not verdict.passed)
     show_failure(verdicts[first])
-    show_remarks([renamed(exercises[name], namespace[name]) for name in (exercise, *used)])
+    show_remarks(
+        remark
+        for name in (exercise, *used)
+        for remark in remarks_about(exercises[name], namespace[name])
+    )
     show_printed(printed, first)
     count = sum(verdict.passed for verdict in verdicts)
     remark = (
@@ -193,6 +197,27 @@ def names_used_by(implementation):
         name for part in parts for name in getattr(getattr(part, "__code__", None), "co_names", ())
     ]
     return list(dict.fromkeys(names))
+
+
+def remarks_about(prepared, implementation):
+    """Return what of a signature is another than in the notebook, as sentences, or as ""."""
+    return renamed(prepared, implementation), other_defaults(prepared, implementation)
+
+
+def other_defaults(prepared, implementation):
+    """Say which arguments have other defaults than in the notebook, or return ""."""
+    own = defaults_of(implementation)
+    others = [
+        f"`{name}={own[name]!r}` for `{name}={wanted!r}`"
+        for name, wanted in prepared.defaults.items()
+        if name in own and own[name] != wanted
+    ]
+    if not others:
+        return ""
+    return (
+        f"{prepared.name} has other defaults than the notebook: {', '.join(others)}. When you hand"
+        " in, some cases leave these arguments out, so change them back."
+    )
 
 
 def renamed(prepared, implementation):

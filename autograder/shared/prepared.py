@@ -46,6 +46,8 @@ class PreparedExercise:
     data, without any implementation. Its shortcuts are names of library functions that do what it
     asks to write.
 
+    Its defaults are those of its arguments, by name: some cases leave these to the answer.
+
     Its combinations are pairs of misconceptions, by index, that one answer can have; the learner's
     side has none, because for each pair and case a notebook would have to carry an answer.
     """
@@ -57,3 +59,4 @@ class PreparedExercise:
     beliefs: tuple[str, ...] = ()
     shortcuts: tuple[str, ...] = ()
     combinations: tuple[tuple[int, int], ...] = ()
+    defaults: dict = field(default_factory=dict)

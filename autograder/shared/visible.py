@@ -77,7 +77,8 @@ def exercises_in(path, changed):
 def exercise_from_json(each):
     """Return the PreparedExercise that `exercise_text` wrote."""
     cases = tuple(map(case_from_json, each["cases"]))
-    return PreparedExercise(each["exercise"], tuple(each["returns"]), tuple(each["hints"]), cases)
+    told = tuple(each["returns"]), tuple(each["hints"])
+    return PreparedExercise(each["exercise"], *told, cases, defaults=each["defaults"])
 
 
 def case_from_json(case):

@@ -124,6 +124,24 @@ def live(value):
             return value
 
 
+def defaults_of(implementation):
+    """Return the defaults of a function's arguments by name, or those of a class's constructor and
+    its `forward`, as far as they are plain values; {} where nobody can tell.
+    """
+    called = [implementation]
+    if isinstance(implementation, type):
+        called.append(getattr(implementation, "forward", implementation))
+    found = {}
+    for each in called:
+        with contextlib.suppress(TypeError, ValueError):
+            found |= inspect.signature(each).parameters
+    return {
+        name: parameter.default
+        for name, parameter in found.items()
+        if type(parameter.default) in PLAIN_TYPES
+    }
+
+
 def complaint_about_signature(implementation, inputs):
     """Return why the function cannot be called with these arguments by name, or None.
 

@@ -290,6 +290,12 @@ check('scaled_dot_product_attention')
     assert "other names" not in printed_by(RIGHT + "check('softmax')")
 
 
+def test_another_default_is_told_before_it_costs_a_case_that_is_hidden():
+    told = " ".join(printed_by(RIGHT.replace("axis=-1", "axis=1") + "check('softmax')").split())
+    assert "softmax has other defaults than the notebook: `axis=1` for `axis=-1`" in told
+    assert "other defaults" not in printed_by(RIGHT + "check('softmax')")
+
+
 @pytest.mark.parametrize("line", ["sys.exit()", "exit()", "quit()", "raise SystemExit"])
 def test_leaving_is_no_answer(line):
     text = printed_by(f"def softmax(scores, axis=-1):\n    {line}\ncheck('softmax')")
