@@ -79,7 +79,7 @@ def measured(model):
 EXPERIMENT = Experiment(
     page="ch07_layers",
     asks="what do the first steps of training do to the positions?",
-    long={"steps": (0, 1, 2, 5, 10, 20, 50), "seeds": 3},
+    long={"steps": (0, 1, 2, 5, 10, 20, 50), "seeds": 6},
     initialisation="named in each run; embedding and generator are drawn as PyTorch does",
     measure=measure,
 )
