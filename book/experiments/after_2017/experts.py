@@ -10,6 +10,8 @@ seldom gets a small bonus, and one that was chosen too often loses some. A bonus
 experts are chosen, and not in the weights of what they return.
 """
 
+from itertools import product
+
 import torch
 from torch import nn
 
@@ -93,9 +95,10 @@ def run(variant, steps, seed):
     """Train one model.
 
     Returns:
-        dict: `variant`, `seed`, `parameters`, the smallest `validation` loss in nats a letter, and
-        for each layer the `loads` of its experts on the validation text; for seed 0 the `phrase` as
-        [chosen, shares] of all its letters, and how `often` each of `letters()` goes to which.
+        dict: `variant`, `steps`, `seed`, `parameters`, the smallest `validation` loss in nats a
+        letter, and for each layer the `loads` of its experts on the validation text; for seed 0 the
+        `phrase` as [chosen, shares] of all its letters, and how `often` each of `letters()` goes to
+        which.
     """
     parts = texts()
     ids, validation = encoded(parts["train"]), encoded(parts["validation"])
@@ -104,6 +107,7 @@ def run(variant, steps, seed):
     history = train(model, ids, validation, steps, seed)
     found = {
         "variant": variant,
+        "steps": steps,
         "seed": seed,
         "parameters": sum(each.numel() for each in model.parameters()),
         "validation": min(each["validation"] for each in history),
@@ -123,15 +127,15 @@ def run(variant, steps, seed):
 
 
 def measure(steps, seeds):
-    """Train each variant with each seed; returns a list of what `run` says."""
+    """Train each variant with each seed for each budget; returns a list of what `run` says."""
     with undisturbed():
-        return [run(variant, steps, seed) for variant in VARIANTS for seed in seeds]
+        return [run(*each) for each in product(VARIANTS, steps, seeds)]
 
 
 EXPERIMENT = Experiment(
     page="ch13_since_2017",
     asks="what does a mixture of experts buy a small language model, and who gets the work?",
-    long={"steps": 500, "seeds": 3},
+    long={"steps": (500, 1000), "seeds": 3},
     initialisation="embeddings from a normal distribution of standard deviation 1 / sqrt(d_model),"
     " else PyTorch's default",
     measure=measure,
