@@ -34,7 +34,7 @@ def library_code(observations, shortcuts):
         for names in told
         if isinstance(names, list)
         for name in names[:MOST_NAMES]
-        if isinstance(name, str) and (name == UNSEEN or is_ready_made(name.split("."), shortcuts))
+        if isinstance(name, str) and (name in UNSEEN or is_ready_made(name.split("."), shortcuts))
     }
     return sorted(names, key=lambda name: (len(name), name))
 

@@ -2,18 +2,34 @@
 it was reached or spelled.
 """
 
+import os
 import re
 import sys
 import threading
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
+from sys import _current_frames
 
 ROOT = Path(__file__).resolve().parents[3]
 COURSE, GRADER = f"{ROOT}/solutions/", f"{ROOT}/autograder/"
 MOST_NAMES = 20
 LONGEST_NAME = 120  # characters
-UNSEEN = "a profiler of its own"  # told in place of a name: nobody saw what it called after that
+# Told in place of a name: nobody saw what was called there.
+UNSEEN = PROFILER, THREAD, PROCESS = (
+    "a profiler of its own",
+    "a thread of its own",
+    "a process of its own",
+)
+WAIT = getattr(os, "waitid", None)  # macOS and Windows have none
+BEGINS = {  # functions of Python's own that begin what nobody sees
+    "_thread.start_new_thread": THREAD,
+    "posix.fork": PROCESS,
+    "posix.forkpty": PROCESS,
+    "posix.posix_spawn": PROCESS,
+    "posix.posix_spawnp": PROCESS,
+    "_posixsubprocess.fork_exec": PROCESS,
+}
 # Libraries of finished models and of parts of them, whatever each of these is called.
 READY_MADE = re.compile(
     "transformers|x_transformers|adapters|apex|diffusers|fairscale|fairseq|fairseq2|flash_attn|"
@@ -28,7 +44,8 @@ class LibraryCode:
     course's own solutions call.
 
     Python itself tells of what is called in Python. What is called from C, by `map` or a
-    `functools.partial`, torch tells.
+    `functools.partial`, torch tells. Nobody tells of what a thread calls that an earlier cell has
+    begun, or another process: that there is one is noted instead.
 
     Args:
         shortcuts: last names of functions that do what the exercise asks to write.
@@ -41,13 +58,14 @@ class LibraryCode:
 
     def __enter__(self):
         self.watch.__enter__()
+        self.names |= dict.fromkeys(begun_before())
         threading.setprofile(self.note)  # of those that begin from now on
         sys.setprofile(self.note)
         return self
 
     def __exit__(self, *exception):
         if sys.getprofile() != self.note:
-            self.names[UNSEEN] = None
+            self.names[PROFILER] = None
         sys.setprofile(None)
         threading.setprofile(None)
         self.watch.__exit__(*exception)
@@ -64,10 +82,40 @@ class LibraryCode:
         whole = f"{module}.{name}" if type(module) is str else name
         if whole in self.others or whole in self.names:
             return
+        if whole in BEGINS and not is_watched(caller):
+            self.names[BEGINS[whole]] = None
+            return
         if not is_ready_made(whole.split("."), self.shortcuts):
             self.others.add(whole)
         elif len(self.names) < MOST_NAMES and not for_the_course(caller, name):
             self.names[whole[:LONGEST_NAME]] = None
+
+
+def begun_before():
+    """Yield what is at work beside the thread that asks."""
+    for thread, frame in _current_frames().items():
+        if thread != threading.get_ident() and not is_of_a_progress_bar(frame):
+            yield THREAD
+    if WAIT:
+        try:
+            WAIT(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        yield PROCESS
+
+
+def is_of_a_progress_bar(frame):
+    """Return whether a thread is the one that looks after the bars of tqdm."""
+    while frame.f_back is not None:
+        if frame.f_globals.get("__name__") == "tqdm._monitor":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_watched(caller):
+    """Return whether a function that begins a thread does so for `threading`, which watches it."""
+    return caller.f_globals is vars(threading)
 
 
 def watch_of_torch(take):

@@ -1,6 +1,8 @@
-"""Uses threads and processes that end, pools of them, and files in its home folder and in temporary
-ones.
+"""Uses threads and processes that end, pools of them, the bar of tqdm, whose thread does not end, and
+files in its home folder and in temporary ones.
 """
+
+FLAGGED = {"looks", "reference"}
 
 # %%
 import concurrent.futures
@@ -11,6 +13,9 @@ import sys
 import tempfile
 import threading
 
+from tqdm import tqdm
+
+assert sum(tqdm(range(3))) == 3
 thread = threading.Thread(target=sum, args=([1, 2],))
 thread.start()
 thread.join()
