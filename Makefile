@@ -79,17 +79,19 @@ lint: .venv/.ready-tests  ## ruff
 test: system-packages lint  ## what must stay true
 	$(PYTEST) -m "not long"
 
-# Four parts, each of less than an hour.
-test-long: test-long-attacks test-long-grader test-long-course test-long-hub  ## the same, whole; each part alone: test-long-attacks, -grader, -course, -hub
+# Five parts, each of less than an hour.
+test-long: test-long-attacks test-long-grader test-long-book test-long-course test-long-hub  ## the same, whole; each part alone: test-long-attacks, -grader, -book, -course, -hub
 
 ATTACKS := $(addprefix tests/autograder/grading/,test_attacks.py test_fuzz.py)
-test-long-attacks test-long-grader test-long-course test-long-hub: system-packages .venv/.ready-tests
+test-long-attacks test-long-grader test-long-book test-long-course test-long-hub: system-packages .venv/.ready-tests
 test-long-attacks:
 	$(PYTEST) $(ATTACKS)
 test-long-grader:
 	$(PYTEST) tests/autograder $(addprefix --ignore=,$(ATTACKS))
+test-long-book:
+	$(PYTEST) tests/book
 test-long-course:
-	$(PYTEST) tests --ignore=tests/autograder --ignore=tests/hub
+	$(PYTEST) tests $(addprefix --ignore=tests/,autograder book hub)
 test-long-hub:
 	$(PYTEST) tests/hub
 
