@@ -48,7 +48,7 @@ FILLS = {"full": 1.0, "62 % filled": 0.62}
 ROUNDS = 7
 STEPS = 24  # on real text
 DECODED = (32, 128)  # sentences, words of each
-TOKENS = (1024, 4096)  # of a batch that processes share
+SHARED = ((1024, 1), (4096, 1), (8192, 8))  # tokens of a batch, its parts
 SHARED_STEPS = 40
 
 
@@ -242,6 +242,7 @@ def bench_memory(device):
 def bench_processes(rounds=2, steps=SHARED_STEPS, sizes=()):
     """Measure the training command on one process and on two with a thread each, which share every
     batch, and print it. Two trainings that know nothing of each other are what the machine allows.
+    Those that divide a batch into parts exchange gradients once for all of them.
 
     Args:
         rounds: in each of which all take their turn.
@@ -249,15 +250,17 @@ def bench_processes(rounds=2, steps=SHARED_STEPS, sizes=()):
         sizes: options of the model beyond its width.
     """
     print("\nTwo processes, d_model 256, the course's corpus: words a second")
-    for tokens in TOKENS:
+    for tokens, parts in SHARED:
         options = ["--steps", steps, "--tokens", tokens, "--d-model", D_MODEL, *sizes]
+        all_of_it, half = ([*options, "--accumulate", each] for each in (parts, -(-parts // 2)))
         ratios = {"two that share each batch": [], "two that know nothing of each other": []}
         for _ in range(rounds):
-            (alone,) = speeds(1, 1, options)
-            together = speeds(2, 1, options), speeds(1, 2, options)
+            (alone,) = speeds(1, 1, all_of_it)
+            together = speeds(2, 1, half), speeds(1, 2, all_of_it)
             for found, each in zip(ratios.values(), together, strict=True):
                 found.append(sum(each) / alone)
-        print(f"  batches of {tokens:,} tokens, one process {alone:,.0f}")
+        divided = f" in {parts} parts" if parts > 1 else ""
+        print(f"  batches of {tokens:,} tokens{divided}, one process {alone:,.0f}")
         for name, found in ratios.items():
             spread = f"{min(found):.2f} to {max(found):.2f}"
             print(f"    {name:36}{statistics.median(found):5.2f} times one ({spread})")

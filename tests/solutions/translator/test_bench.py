@@ -75,10 +75,10 @@ def test_two_processes_are_measured_beside_one_and_beside_what_the_machine_allow
 ):
     found = iter([[100], [180], [95, 95], [50], [85], [45, 50], [10], [21], [10, 10]])
     monkeypatch.setattr(bench, "speeds", lambda *_: next(found))
-    monkeypatch.setattr(bench, "TOKENS", (64,))
+    monkeypatch.setattr(bench, "SHARED", ((64, 2),))
     bench.bench_processes(rounds=3)
     table = capsys.readouterr().out.splitlines()[-3:]
-    assert table[0] == "  batches of 64 tokens, one process 10"
+    assert table[0] == "  batches of 64 tokens in 2 parts, one process 10"
     assert table[1].endswith(" 1.80 times one (1.70 to 2.10)")
     assert table[2].endswith(" 1.90 times one (1.90 to 2.00)")
 
