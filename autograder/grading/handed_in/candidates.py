@@ -130,13 +130,14 @@ def from_candidates(candidates, stem, remark):
             what = EARLIER if told[before].stem or not told[candidate].stem else TELLS_NOTHING
             notes.setdefault(owner, []).append(printable(f"{what}: {before.path.name}"))
         newest[owner] = candidate
+    platforms = platforms_of([each.path for each in told if each.path not in {**owners, **own}])
     for owner, candidate in newest.items():
         if not told[candidate].stem:
             notes.setdefault(owner, []).append(GUESSED)
     return [
         HandedIn(
             *owner,
-            reader_of(candidate, owner[1], notes.get(owner, ())),
+            reader_of(candidate, owner[1], notes.get(owner, ()), platforms.get(candidate.path)),
             candidate.changed,
             candidate.clock,
         )
@@ -224,13 +225,26 @@ def usual_chapter(stems):
     return known.most_common(1)[0][0] if known else None
 
 
-def reader_of(candidate, stem, notes):
+def platforms_of(paths):
+    """Return by path the learning platform that has named it, and the match: one that has named at
+    least half of them. Where it has not, a learner has chosen a name that looks like it.
+
+    Args:
+        paths: of the files that lie in no learner's folder.
+    """
+    named_by = {path: by_platform(path) for path in paths}
+    counts = Counter(platform for platform, _ in named_by.values())
+    return {path: by for path, by in named_by.items() if by[0] and 2 * counts[by[0]] >= len(paths)}
+
+
+def reader_of(candidate, stem, notes, named_by):
     """Return the function that reads a candidate.
 
     Args:
         notes: remarks for the instructor on the learner's other files.
+        named_by: the learning platform that has named the file, and the match, or None.
     """
-    platform, match = by_platform(candidate.path)
+    platform, match = named_by or (None, None)
     late = ("handed in late, says Canvas",) if platform == "canvas" and match["late"] else ()
     told = {
         "known_as": f"{platform} {match['id']}" if platform else "",

@@ -19,8 +19,11 @@ LINKED = "the folder that was handed in is a link to another one; hand in a fold
 
 def in_nbgrader_folders(place, stem, remark):
     """Return what lies in `<learner>/<chapter>/`: every such folder is a submission, whatever is in
-    it.
+    it. It is nothing where more learners have their notebook in a folder `<learner>/` alone.
     """
+    files = list(files_in(place))
+    if not is_arranged(files):
+        return []
     stems = [stem] if stem else chapters()
     found, taken = [], set()
     for folder in sorted(place.iterdir()):
@@ -31,11 +34,25 @@ def in_nbgrader_folders(place, stem, remark):
                 found.append(from_folder(folder / each, folder.name, each, remark))
                 taken.add(folder / each)
     if found:
-        files = list(files_in(place))
         remark_on_rest(*rest_of_folders(place, files, taken, stems), remark)
         have = {path.parts[0] for path in files if in_chapters_folder(path)}
         remark_on_no_notebooks(files, have, remark)
     return found
+
+
+def is_arranged(files):
+    """Return whether no more learners have a folder without one for a chapter in it than with one.
+
+    Args:
+        files: the paths of all files.
+    """
+    have = {path.parts[0] for path in files if in_chapters_folder(path)}
+    alone = {
+        path.parts[0]
+        for path in files
+        if len(path.parts) == 2 and path.suffix == ".ipynb" and not MOODLE.match(path.parts[0])
+    }
+    return len(alone - have) <= len(have)
 
 
 def rest_of_folders(place, files, taken, stems):

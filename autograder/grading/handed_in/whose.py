@@ -25,7 +25,9 @@ def in_folders_of_learners(paths, stems):
     """Tell what lies in folders `<learner>/<chapter>/`, where that is how somebody's
     `<chapter>.ipynb` lies.
 
-    There a folder's name says who it is, and no file's name can say otherwise.
+    There a folder's name says who it is, and no file's name can say otherwise. A place that lies in
+    the folder of a learner, as `in_folders_of_their_own` knows it, is none: what one of them hands
+    in says nothing about others.
 
     Returns:
         (learner, chapter) by path, and what is nobody's: by the path of a file that lies beside a
@@ -41,7 +43,9 @@ def in_folders_of_learners(paths, stems):
         and not by_platform(path)[0]
     }
     # the outermost first: below a learner's own folder, they name folders as they like
-    places = sorted({path.parents[2] for path in own}, key=lambda place: len(place.parts))
+    of_others = places_of_folders(paths, stems)
+    places = {path.parents[2] for path in own if of_others.isdisjoint(path.parents[3:])}
+    places = sorted(places, key=lambda place: len(place.parts))
     owners, beside = {}, {}
     for path in paths:
         around = [place for place in places if place in path.parents]
@@ -70,16 +74,7 @@ def in_folders_of_their_own(paths, stems):
     Returns:
         learner by path, of the files in such folders.
     """
-    by_names = defaultdict(lambda: defaultdict(set))
-    for path in paths:
-        folder = path.parent.name
-        if folder and folder not in stems and not by_platform(path)[0]:
-            by_names[path.parents[1]][folder].add(learner_and_chapter(path, stems)[0])
-    places = set()
-    for place, folders in by_names.items():
-        agree = sum(names == {folder} for folder, names in folders.items())
-        if agree > max(1, len(folders) / 2):
-            places.add(place)
+    places = places_of_folders(paths, stems)
     learners = {}
     for path in paths:
         # the outermost: below a learner's own folder, they name folders as they like
@@ -88,6 +83,25 @@ def in_folders_of_their_own(paths, stems):
         if below and folder not in stems and not MOODLE_FOLDER.match(folder):
             learners[path] = folder
     return learners
+
+
+def places_of_folders(paths, stems):
+    """Return the places in which most folders, and two at least, hold only notebooks that are by
+    their names those of the learner whom the folder is called after.
+    """
+    by_names = defaultdict(lambda: defaultdict(set))
+    for path in paths:
+        folder, is_notebook = path.parent.name, path.suffix == ".ipynb"
+        if is_notebook and folder and folder not in stems and not by_platform(path)[0]:
+            by_names[path.parents[1]][folder].add(learner_and_chapter(path, stems)[0])
+    return {
+        place for place, folders in by_names.items() if agreeing(folders) > max(1, len(folders) / 2)
+    }
+
+
+def agreeing(folders):
+    """Return how many folders hold only what is their learner's by its name, too."""
+    return sum(names == {folder} for folder, names in folders.items())
 
 
 def is_doubtful(path):

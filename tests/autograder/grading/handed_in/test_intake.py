@@ -775,3 +775,30 @@ def test_a_folder_of_a_chapters_name_hides_nobody_elses_submission(tmp_path):
         path.parent.mkdir(parents=True)
         path.write_text(RIGHT, encoding="utf-8")
     assert [each.learner for each in find_submissions(tmp_path)] == ["Ada_101", "Bruno_102"]
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+@pytest.mark.parametrize("what", [f"bob/{STEM}/{STEM}.ipynb", f"{STEM}/{STEM}.ipynb"])
+def test_what_one_learner_arranges_otherwise_is_theirs_alone(tmp_path, what, packed):
+    """Where each has a folder, and none for a chapter in it."""
+    members = {f"{learner}/{STEM}.ipynb": RIGHT for learner in ("ada", "bob", "cy", "eve")}
+    members[f"eve/{what}"] = "{"
+    place = zipped(tmp_path / "all.zip", members)
+    if not packed:
+        place = tmp_path / "all"
+        written_into(place, *list(members)[:-1])
+        written_into(place, f"eve/{what}", content="{")
+    found = find_submissions(place)
+    assert [each.learner for each in found] == ["ada", "bob", "cy", "eve"]
+    assert [each.read().problem for each in found][:3] == [None] * 3
+    assert not any(each.read().notes for each in found[:3])
+
+
+def test_a_file_that_is_called_as_a_platform_would_call_it_has_no_number_of_a_classmates(tmp_path):
+    number = f"eve_101_9001_{STEM}.ipynb"
+    folders = {f"{learner}/{learner}.ipynb": RIGHT for learner in ("ada", "bob", "cy")}
+    files = {f"{learner}.ipynb": RIGHT for learner in ("ada", "bob", "cy")}
+    for members in ({**folders, f"eve/{number}": RIGHT}, {**files, number: RIGHT}):
+        found = find_submissions(zipped(tmp_path / "all.zip", members))
+        assert len(found) == 4
+        assert not any(each.read().known_as for each in found)
