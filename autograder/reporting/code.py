@@ -1,19 +1,24 @@
 """A cell's code as a syntax tree, and the facts that one walk through it finds; nothing is run."""
 
 import ast
-import contextlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 # IPython commands that only show or set, and are no way to anything.
-HARMLESS_MAGICS = re.compile("matplotlib|pdb|precision|who|whos|xmode")
+HARMLESS_MAGICS = re.compile(
+    "debug|matplotlib|pdb|pdoc|pinfo2?|pip|precision|psource|who|whos|xmode"
+)
 # Those that run the text behind them or, with two signs, below them.
 RUNNING_MAGICS = re.compile("time|timeit|capture|prun|config")
 # What IPython takes for a command without a sign, where it is all of a cell.
 WITHOUT_SIGN = re.compile(
-    r"\s*((time|timeit|prun|config|debug|load_ext)\s|run\s+\S*[-./])[^\n]*\s*"
+    r"\s*(alias|alias_magic|autocall|automagic|bookmark|cat|cd|code_wrap|conda|config|cp|debug|ed|"
+    r"edit|env|gui|ldir|lf|lk|ll|load|load_ext|loadpy|logstart|ls|lx|macro|magic|mamba|micromamba|"
+    r"mkdir|mv|page|pastebin|pip|pprint|prun|psource|pushd|pycat|pylab|recall|reload_ext|rep|rerun|"
+    r"rm|rmdir|run|save|sc|set_env|sx|system|time|timeit|unload_ext|uv)\s[^\n]*\s*"
 )
+DEEPEST = 150  # nodes within each other; what people write has forty
 # `%config` puts the values of names in braces into its text before it runs it, but words are words.
 FILLED_IN = re.compile(r"[^{}$]*\{\s*(['\"]\w+['\"][\s,]*)*\}\s*")
 MOST_TEXTS = 200  # that the commands of one cell give to be run, options tried in each way
@@ -42,14 +47,22 @@ def tree_of(source, left=None):
 
     Args:
         left: [how many texts may still be read, and how many within each other].
+
+    Raises:
+        RecursionError: where Python would read it only with a higher limit, which a notebook sets.
     """
     for text in (translated, with_sign):
-        with contextlib.suppress(
-            Exception
-        ):  # where its own translation fails, IPython runs nothing
+        try:
             code = text(source)
+        except Exception:  # where its own translation fails, IPython runs nothing
+            continue
+        try:
             tree = ast.parse(code)
             break
+        except (RecursionError, MemoryError):
+            raise RecursionError("a cell is nested too deeply to be read") from None
+        except (SyntaxError, ValueError):
+            continue
     else:
         return None
     if "get_ipython" in code:
@@ -186,20 +199,26 @@ class Facts:
 
 @lru_cache(maxsize=128)  # one learner's and the stubs; trees are large
 def facts_of(source):
-    """Read a cell; None where it is no Python."""
+    """Read a cell; None where it is no Python.
+
+    Raises:
+        RecursionError: where it is nested more deeply than a person writes.
+    """
     tree = tree_of(source)
     if tree is None:
         return None
     facts = Facts({}, set(), set(), False, [], tree, {})
-    todo = [(node, None, False) for node in reversed(tree.body)]
+    todo = [(node, None, False, 0) for node in reversed(tree.body)]
     while todo:  # not recursive: code may be nested as deeply as the parser allows
-        node, within, called = todo.pop()
+        node, within, called, depth = todo.pop()
+        if depth > DEEPEST:
+            raise RecursionError(f"more than {DEEPEST} parts of a cell are within each other")
         note(facts, node, within, called)
         if within is None and isinstance(node, DEFINITIONS):
             within = getattr(node, "name", "lambda")
         function = node.func if isinstance(node, ast.Call) else None
         for child in children_of(node):
-            todo.append((child, within, child is function))
+            todo.append((child, within, child is function, depth + 1))
     return facts
 
 

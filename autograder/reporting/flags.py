@@ -5,6 +5,7 @@ What needs the whole class, because it compares, is in `autograder.reporting.lik
 """
 
 import re
+from collections import Counter
 
 from autograder.authoring.released import is_added, is_solution, is_written
 from autograder.reporting.code import facts_of
@@ -84,7 +85,7 @@ KINDS = {
         ),
     ),
 }
-MOST_REMARKS = 12  # a notebook; the first ones tell enough
+MOST_REMARKS = 12  # of a kind, about a notebook; the first ones tell enough
 STOPPED = re.compile(r"ended the Python process|did not finish within \d+ s|had used up its \d+ s")
 
 
@@ -97,7 +98,7 @@ def flags_of_notebook(stem, notebook, shortcuts):
         shortcuts: exercise -> names of library functions that do what it asks to write.
 
     Returns:
-        list[Flag]: in the order of the notebook, at most `MOST_REMARKS` about its code.
+        list[Flag]: in the order of the notebook, at most `MOST_REMARKS` of a kind about its code.
     """
     found = flags_of_stopped_cells(notebook)
     cells = own_cells(notebook)
@@ -106,7 +107,19 @@ def flags_of_notebook(stem, notebook, shortcuts):
         if facts := facts_of(source):
             given |= facts.imports
     key = (stem, tuple(cells), tuple(sorted(given.items())), tuple(sorted(shortcuts.items())))
-    return list(dict.fromkeys([*found, *flags_of_code(*key)[:MOST_REMARKS]]))
+    return list(dict.fromkeys([*found, *first_of_each_kind(flags_of_code(*key))]))
+
+
+def first_of_each_kind(flags):
+    """Yield the first remarks of each kind, and for the rest how many more there are."""
+    seen = Counter()
+    for flag in flags:
+        seen[flag.kind] += 1
+        if seen[flag.kind] <= MOST_REMARKS:
+            yield flag
+    for kind, count in seen.items():
+        if count > MOST_REMARKS:
+            yield Flag(kind, f"and {count - MOST_REMARKS} more")
 
 
 def flags_of_record(record):

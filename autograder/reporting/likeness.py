@@ -59,14 +59,14 @@ def print_of(source):
     """Return what of a solution stays without names, comments, docstrings and layout; None where it
     is no Python.
     """
-    facts = facts_of(source)
-    if facts is None:
-        return None
-    comments = sum(len(comment.strip()) for comment in re.findall(r"#(?!##)(.*)", source))
     try:
+        facts = facts_of(source)
+        if facts is None:
+            return None
         normal = Normal(facts.tree)
     except RecursionError:
         return None
+    comments = sum(len(comment.strip()) for comment in re.findall(r"#(?!##)(.*)", source))
     return Print(digest_of(normal.text), normal.size, digest_of(source), comments)
 
 

@@ -19,6 +19,7 @@ RUN_TEXT_TOO = re.compile(
     r"timeit\.(timeit|repeat|Timer)|c?[pP]rofile\.(run|runctx)|torch\.utils\.benchmark\.Timer|"
     r"torch\.jit\.CompilationUnit|torch\.utils\.cpp_extension\.\w+"
 )
+FETCHES = {"getattr", "setattr", "vars", "delattr"}  # whoever hands them on hides what is fetched
 REACHES = {
     "open": "opens a file",
     "globals": "takes the table of global names",
@@ -32,13 +33,15 @@ MODULES = re.compile(
     "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|unittest|urllib|"
     "zipimport|zmq"
 )
+SHOWS = re.compile(r"IPython\.display\.(display|Markdown|HTML|Image|Math|Latex|clear_output)")
 # What to ask of sys, os and asyncio an exercise has no reason to, whoever leads there: torch.sys.
 SYSTEM = re.compile(
     r"(.+\.)?("
     r"sys\.(_getframe|_current_frames|modules|settrace|setprofile|gettrace|getprofile|monitoring|meta_path|path_hooks|path|exit)|"
     r"os\.(system|popen|fork|kill|killpg|_exit|abort|environ|getenv|listdir|walk|scandir|open|"
     r"remove)|"
-    r"string\.Formatter|logging\.config|asyncio\.to_thread)"
+    r"string\.Formatter|logging\.config|asyncio\.to_thread|typing\.(get_type_hints|ForwardRef)|"
+    r"torch\.(jit|export)\.load|torch\.(hub|package)\.\w+|torch\.\w+\.load_library)"
 )
 INSIDES = re.compile(
     "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
@@ -46,10 +49,14 @@ INSIDES = re.compile(
 )
 # What PyTorch keeps to itself: how to look away from what it watches is part of it.
 KEPT = re.compile(r"torch\.(?:[a-zA-Z]\w*\.)*_[a-zA-Z]\w*")
-PROTOCOLS = re.compile("__(torch_function|torch_dispatch|array_function|array_ufunc|array_wrap)__")
+PROTOCOLS = re.compile(
+    "__(torch_function|torch_dispatch|array_function|array_ufunc|array_wrap|reduce|reduce_ex|"
+    "setstate)__"
+)
 TELLING_TEXT = re.compile(r"/proc/|gradebook|seed\.key|autograder[./]|solutions[./]ch")
 # A mark at the start of a file, joiners in scripts and emoji: they hide nothing.
 PASTED = "\ufeff\u200c\u200d"
+FLAG_OF_A_REGION = re.compile("\U0001f3f4[\U000e0061-\U000e007a]+\U000e007f")  # England's, say
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
@@ -81,10 +88,15 @@ def flags_of_code(stem, cells, given, shortcuts):
         given: (name, what it stands for) of what the released cells import.
         shortcuts: (exercise, names) pairs.
     """
-    facts = [(exercise, facts_of(source)) for exercise, source in cells]
-    reader = Reader(stem, dict(shortcuts), dict(given), [each for _, each in facts if each])
-    found = []
-    for (exercise, source), (_, each) in zip(cells, facts, strict=True):
+    facts, found = [], []
+    for exercise, source in cells:
+        try:
+            facts.append(facts_of(source))
+        except RecursionError as error:
+            facts.append(None)
+            found.append(Flag("beyond", str(error), exercise))
+    reader = Reader(stem, dict(shortcuts), dict(given), [each for each in facts if each])
+    for (exercise, source), each in zip(cells, facts, strict=True):
         found += hidden_characters(exercise, source)
         found += reader.read(exercise, each) if each else []
     return tuple(dict.fromkeys(found))
@@ -107,10 +119,12 @@ class Reader:
             if root in self.meaning and name not in self.meaning:
                 self.meaning[name] = ".".join([self.meaning[root], *rest])
         self.starred = any(each.starred for each in facts)
+        self.defined = set()  # functions that stand in the cells up to here, under no condition
 
     def read(self, exercise, facts):
         """Return the remarks about one cell, in the order of its lines."""
         self.exercise, self.found, self.harmless = exercise, [], set()
+        self.top = {id(node) for node in facts.tree.body}
         for place in facts.places:
             self.visit(*place)
         return sorted(self.found, key=lambda flag: flag.line or 0)
@@ -118,7 +132,7 @@ class Reader:
     def visit(self, node, within, called):
         match node:
             case ast.Name():
-                self.visit_name(node, within)
+                self.visit_name(node, within, called)
             case ast.Attribute():
                 self.visit_attribute(node, node.attr, within, called)
                 if isinstance(node.ctx, ast.Store | ast.Del):
@@ -129,8 +143,10 @@ class Reader:
             case ast.Call():
                 self.visit_call(node, within, called)
             case ast.FunctionDef(name=name):
+                if id(node) in self.top:
+                    self.defined.add(name)
                 if PROTOCOLS.fullmatch(name):
-                    self.add("looks", f"answers for NumPy or torch: {name}", node)
+                    self.add("looks", f"answers for a library: {name}", node)
             case ast.Import() | ast.ImportFrom():
                 self.visit_import(node, within)
             case ast.MatchClass(kwd_attrs=names):
@@ -154,7 +170,7 @@ class Reader:
                 self.visit_getattr(node, name, within, called)
             case ast.Call(func=ast.Name(id="vars" | "setattr" as name), args=[of, *_]):
                 base = dotted(of)
-                if name not in self.own and base and base.split(".")[0] in self.meaning:
+                if name not in self.defined and base and base.split(".")[0] in self.meaning:
                     what = "the table of names of" if name == "vars" else "a change of"
                     self.add("looks", f"{what} {shown(base)}", node)
             case ast.Call(
@@ -170,6 +186,8 @@ class Reader:
         for alias in node.names:
             whole = f"{base}.{alias.name}".strip(".")
             root = whole.split(".")[0]
+            if SHOWS.fullmatch(whole):
+                continue
             if MODULES.fullmatch(root):
                 self.add("looks", f"imports {shown(whole)}", node)
             elif root == "autograder" and whole != "autograder.check":
@@ -226,14 +244,18 @@ class Reader:
         if base.split(".")[0] in self.meaning and ".backends." not in base:
             self.add("looks", f"a change of {shown(base)}", node)
 
-    def visit_name(self, node, within):
+    def visit_name(self, node, within, called):
         name = node.id
         if not isinstance(node.ctx, ast.Load):
+            self.defined -= {name}
             return
-        if name in RUNS_TEXT and name not in self.own:
+        own = name in self.defined
+        if name in RUNS_TEXT and not own:
             self.add("looks", f"runs code from text: {name}", node)
-        elif name in REACHES and name not in self.own and node not in self.harmless:
+        elif name in REACHES and not own and node not in self.harmless:
             self.add("looks", REACHES[name], node)
+        elif name in FETCHES and not own and not called:
+            self.add("looks", f"hands on {name}", node)
         elif name == "__builtins__":
             self.add("looks", "the table of built-in names", node)
         elif (
@@ -299,7 +321,7 @@ def hidden_characters(exercise, source):
     found = Counter()
     first = None
     for number, line in enumerate(source.split("\n"), 1):
-        line = line.lstrip("\f")  # a new page
+        line = FLAG_OF_A_REGION.sub("", line.lstrip("\f"))  # a new page
         if line.isprintable():
             continue
         for character in line:

@@ -5,13 +5,19 @@ alone.
 import inspect
 import re
 import textwrap
+from collections import Counter
 
 import pytest
 
 from autograder.authoring.loading import load_exercises, solution_sources
 from autograder.course import chapters
 from autograder.grading.handed_in.submission import Submission, rebuild
-from autograder.reporting.flags import KINDS, flags_of_notebook, flags_of_record
+from autograder.reporting.flags import (
+    KINDS,
+    first_of_each_kind,
+    flags_of_notebook,
+    flags_of_record,
+)
 from autograder.reporting.likeness import (
     SAME_SIZE,
     flags_of_class,
@@ -262,6 +268,10 @@ def test_a_flag_says_exercise_name_and_line():
         [(None, "import pathlib, io, asyncio, timeit\nawait asyncio.sleep(0)")],
         [(None, "import timeit\ntimeit.timeit(lambda: softmax(x, how='own'), number=3)")],
         [(None, "def this is no Python(")],
+        [(None, "def compile(x):\n    return x"), (None, "compile(3)")],
+        [(None, "np.exp?"), (None, "np.exp??"), (None, "%pip install tqdm"), (None, "%debug")],
+        [(None, "from IPython.display import Markdown, display\ndisplay(Markdown('a'))")],
+        [(None, "print('\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f')")],
         [
             (
                 "softmax",
@@ -352,7 +362,7 @@ def test_honest_code_raises_no_flag(cells):
         ),
         (
             "class A:\n    def __array_function__(self, *a):\n        pass",
-            "answers for NumPy or torch: __array_function__",
+            "answers for a library: __array_function__",
         ),
         ("open('x')", "opens a file"),
         ("!ls", "talks to IPython"),
@@ -386,6 +396,16 @@ def test_honest_code_raises_no_flag(cells):
         ("get_ipython().run_cell_magic('capture', '', 'import gc')", "imports gc"),
         ("get_ipython().run_cell_magic('capture', '', text)", "talks to IPython"),
         ("p = '/proc/self/maps'", "a text with '/proc/'"),
+        ("def f(exec=None):\n    exec('1')", "runs code from text: exec"),
+        ("if 0:\n    def exec(): 1\nexec('1')", "runs code from text: exec"),
+        ("def eval(): 1\ndel eval\neval('1')", "runs code from text: eval"),
+        ("g = getattr\ng(F, a + b)", "hands on getattr"),
+        ("list(map(getattr, [F], [a + b]))", "hands on getattr"),
+        ("class A:\n    def __reduce__(self):\n        pass", "answers for a library: __reduce__"),
+        ("import typing\ntyping.get_type_hints(f)", "typing.get_type_hints"),
+        ("f = torch.jit.load(archive)", "torch.jit.load"),
+        ("sx echo 1 > mine.py", "talks to IPython"),
+        ("run mine", "talks to IPython"),
     ],
 )
 def test_looking_at_what_one_should_not_need_is_seen(source, seen):
@@ -408,6 +428,20 @@ def test_looking_at_what_one_should_not_need_is_seen(source, seen):
 def test_code_nested_beyond_reason_stops_nothing(source):
     assert flags_of_cells((None, source), (None, "import gc"))[-1].text == "imports gc"
     print_of(source)
+
+
+@pytest.mark.parametrize("source", ["x = 1" + " + 1" * 200, "x = 1" + " + 1" * 6000])
+def test_code_nested_more_deeply_than_anybody_writes_is_remarked(source):
+    """Which Python runs where a cell before it has raised the limit."""
+    (flag,) = flags_of_cells(("softmax", source + "\nimport gc"))
+    assert (flag.kind, flag.exercise) == ("beyond", "softmax")
+
+
+def test_many_remarks_of_one_kind_leave_room_for_others():
+    crowd = [(None, "\n" * n + "x = 'a\u00adb'") for n in range(15)]
+    flags = list(first_of_each_kind(flags_of_cells(*crowd, (None, "import gc"))))
+    assert Counter(flag.kind for flag in flags) == {"characters": 13, "looks": 1}
+    assert "and 3 more" in [flag.text for flag in flags]
 
 
 def test_characters_that_hide_are_named_and_not_repeated():
