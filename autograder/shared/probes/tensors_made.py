@@ -32,14 +32,15 @@ class NoLargeTensor(TorchDispatchMode, metaclass=FrozenType):
 
     def __torch_dispatch__(self, function, types, arguments=(), named=None):
         named = named or {}
-        name = function.overloadpacket.__name__
-        if name in PRODUCTS:
-            self.see_product(*(arguments[place] for place in PRODUCTS[name]))
+        if (places := PRODUCTS.get(function.overloadpacket.__name__)) is not None:
+            self.see_product(*(arguments[place] for place in places))
         result = function(*arguments, **named)
-        before = {memory_of(each) for each in tensors_in((arguments, named))}
-        for made in tensors_in(result):
-            if made.is_floating_point() and memory_of(made) not in before:
-                self.see(tuple(made.shape))
+        # most are single ones, and small: a learner's tiles are thousands
+        for made in (result,) if isinstance(result, torch.Tensor) else tensors_in(result):
+            if made.numel() > self.most_numbers and made.is_floating_point():
+                before = {memory_of(each) for each in tensors_in((arguments, named))}
+                if memory_of(made) not in before:
+                    self.see(tuple(made.shape))
         return result
 
     def see_product(self, one, other):
