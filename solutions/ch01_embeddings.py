@@ -133,7 +133,7 @@ def encode(sentence, vocabulary):
 # ## 3. One-hot vectors
 #
 # An id is a name, not a quantity: word 6 is not twice word 3. A one-hot vector says only *which*
-# word it is: it has `vocab_size` zeros, with a single 1 at the index of the id.
+# word it is: it has `vocab_size` numbers, a 1 at the index of the id and 0 everywhere else.
 #
 # `one_hot(np.array([2, 0]), vocab_size=4)` is
 #

@@ -90,7 +90,7 @@ from book.figures.flow.ch01_embeddings import (
     scatter_add,
     sentence_to_rows,
 )
-from book.figures.flow.ch01_words import window_slides, words_in_a_plane
+from book.figures.flow.ch01_words import parallelogram, window_slides, words_in_a_plane
 from book.figures.flow.ch02_positional_encoding import clock_hands, turned_together
 from book.figures.flow.ch03_bottleneck import (
     look_back_by_hand,

@@ -81,6 +81,10 @@ EXAMPLES = {  # the picture -> what it is given
         *([1, -0.99], ["orange", "blue"]),
     ),
     "window_slides": (["they", "feed", "the", "cat", "every", "day"], 2),
+    "parallelogram": (
+        {"man": [0, 0], "king": [2, 0], "woman": [0, 1], "queen": [2, 1.5]},
+        ("“rules”", "“her”"),
+    ),
     "clock_hands": (sinusoidal_encoding(4, 4), ["0: dog", "1", "2", "3"], ["pair 0", "pair 1"]),
     "turned_together": ({"dog": [0.7, 0.3], "man": [0.9, 0.1]}, [(0, 2), (100, 102), (0, 1)]),
     "one_vector_machine": (SOURCE, TARGET, 16, 32),
@@ -267,6 +271,9 @@ def test_the_numbers_are_those_that_were_computed():
     assert "Pairs by centre: they 2, feed 3, the 4, cat 4, every 3, day 2" in windows.alt
     for drawing in (windows.wide, windows.phone):
         assert len(re.findall(r"\(\w+, \w+\)", words_in(drawing))) == 18
+    corners = PICTURES["parallelogram"](*EXAMPLES["parallelogram"])
+    assert "to queen lead to more “rules”; their cosine is 0.97" in corners.alt
+    assert words_in(corners.phone).count("more “her”") == 2
     context = words_in(PICTURES["look_back_by_hand"](*EXAMPLES["look_back_by_hand"]).phone)
     assert all(f"{number:.2f}" in context for number in CONTEXT)
     shapes = words_in(PICTURES["transformer_diagram"](STAGES).phone)

@@ -1,4 +1,8 @@
-"""Chapter 1: words that are described by two numbers, and the window that makes pairs of them."""
+"""Chapter 1: words that are described by two numbers, the window that makes pairs of them, and four
+words whose differences agree.
+"""
+
+import numpy as np
 
 from book.figures.flow.hand import LETTER, SMALL, Drawing, Picture
 
@@ -109,3 +113,47 @@ def window_slides(sentence, reach):
         f" the window. Pairs by centre: {counts}.",
         draw,
     )
+
+
+def parallelogram(corners, gains):
+    """Draw four words, and what becomes likelier on the way from one to another.
+
+    Args:
+        corners: dict from a word to its place, (2,). The way from the first to the second is like
+            that from the third to the fourth, and so is that from the first to the third like that
+            from the second to the fourth.
+        gains: what becomes likelier on each of these two ways.
+
+    Returns:
+        the Picture.
+    """
+    words, places = list(corners), np.array(list(corners.values()), dtype=float)
+    ways = (((0, 1), (2, 3), gains[0], "orange"), ((0, 2), (1, 3), gains[1], "blue"))
+
+    def draw(_):
+        sheet, middle = Drawing(), places.mean(axis=0)
+        span = np.ptp(places, axis=0)
+        spots = (places - middle) * min(230 / span[0], 170 / span[1]) * [1, -1]
+        for *pairs, gain, role in ways:
+            for start, end in pairs:
+                away = 10 * (spots[end] - spots[start]) / np.linalg.norm(spots[end] - spots[start])
+                line = spots[start] + away, spots[end] - away
+                sheet.arrow(*line, role=role, width=2, text=f"more {gain}")
+        for word, at in zip(words, spots, strict=True):
+            sheet.circle(at, 4)
+            sheet.words((at[0], at[1] + (17 if at[1] > 0 else -17)), word)
+        return sheet
+
+    told = [
+        f"Both the arrow from {words[first[0]]} to {words[first[1]]} and that from"
+        f" {words[second[0]]} to {words[second[1]]} lead to more {gain}; their cosine is"
+        f" {_signed(_cosine(*(places[end] - places[start] for start, end in (first, second))), 2)}"
+        for first, second, gain, _ in ways
+    ]
+    return Picture(
+        f"Four words are the corners of what is nearly a parallelogram. {'. '.join(told)}.", draw
+    )
+
+
+def _cosine(one, other):
+    return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
