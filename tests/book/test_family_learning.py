@@ -170,7 +170,7 @@ def test_the_lookup_of_the_page_needs_its_first_layer_alone():
 def test_by_place_asks_the_last_letter_of_texts_that_showed_it_once():
     model, ids = in_context.loaded(), in_context.asked(0)[:300]
     with one_thread(), torch.no_grad():
-        found = in_context.looked_into(model, ids)["by_place"]
+        found = in_context.by_place(model, ids)
         said = model(ids, pad_id=alice.PAD)[:, -2].argmax(dim=-1).tolist()
     answers = [[] for _ in range(in_context.PAIRS - 1)]
     for row, letter in zip(ids.tolist(), said, strict=True):

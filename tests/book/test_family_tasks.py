@@ -9,7 +9,13 @@ import pytest
 import torch
 
 from book.experiments import measurements
-from book.experiments.family import digits, few_answers, grammar_tasks, text_to_text
+from book.experiments.family import (
+    digits,
+    few_answers,
+    few_digits,
+    grammar_tasks,
+    text_to_text,
+)
 from book.experiments.family.grammar_tasks import ADJUNCTS, ASKED, TASKS, WORDS_BEFORE
 from book.experiments.undisturbed import undisturbed
 from solutions.translator import corpus
@@ -353,6 +359,20 @@ def test_vit_learns_and_without_positions_has_none():
     assert not digits.trained(parts, 1, seed=0, positions=False).positions.any()
 
 
+def test_few_digits_train_both_networks_alike_and_the_same_each_time():
+    images, labels = (each[:100] for each in digits.splits(0)["train"])
+    sizes = []
+    for build in (few_digits.convolution, few_digits.vit):
+        one, same, longer = (
+            few_digits.trained(build, images, labels, steps, 0) for steps in (2, 2, 40)
+        )
+        for first, second in zip(one.parameters(), same.parameters(), strict=True):
+            assert torch.equal(first, second)
+        assert digits.right(longer, images, labels) > 0.5
+        sizes.append(sum(each.numel() for each in one.parameters()))
+    assert max(sizes) < 1.5 * min(sizes)
+
+
 def apart(runs, better, worse, by):
     """Return the groups in which every recorded seed of `better` is above every one of `worse`."""
     groups = {}
@@ -380,6 +400,7 @@ def apart(runs, better, worse, by):
         ),
         ("text_to_text", text_to_text, ("task",), "right", ("copy", "majority")),
         ("digits", digits, ("epochs",), "vit", ("without_positions", "pixels", "majority")),
+        ("few_digits", few_digits, ("images",), "convolution", ("vit",)),
     ],
 )
 def test_what_recorded_seeds_tell_apart_others_do_too(name, module, by, better, baselines):

@@ -179,8 +179,10 @@ EXAMPLES = {  # the picture -> what it is given
     ),
     "qk_and_ov": ("cat", "does", 64, 32, 32),
     "bert_reads": (
-        [["who", "slept"], ["the", "cat", "slept"]],
-        {0: [(True, "next"), (False, "kind")], 4: [(False, "start")], 6: [(True, "slept")]},
+        {
+            "before": ([["the", "<mask>"], ["it", "was"]], {0: ["next"], 2: ["cat"]}),
+            "after": ([["who", "slept"], ["the", "cat"]], {0: ["kind", "asks"], 4: ["start"]}),
+        },
     ),
     "four_models": (
         [

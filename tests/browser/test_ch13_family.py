@@ -76,6 +76,29 @@ def test_what_the_prompt_teaches_is_the_record(chapter):
     assert f"with 12,800 they find {longest} % of all that was shown" in text(chapter)
 
 
+def test_two_heads_look_at_one_place_each(chapter):
+    lines = [line for line in output(chapter, "head 4:") if line.startswith("head")]
+    shares = [[float(share) for share in line.split()[2:]] for line in lines]
+    assert len(shares) == 4 and shares[3][0] > 0.95 and shares[2][1] > 0.9
+    assert max(shares[0] + shares[1]) < 0.2
+
+
+def test_a_causal_model_fills_gaps_by_trying(chapter):
+    one, tried = (int(line.split()[-1].rstrip("%")) for line in output(chapter, "gap: 68"))
+    assert one + 15 < tried
+
+
+def test_what_few_images_teach_is_the_record(chapter):
+    few, many = ([*runs("few_digits", images=count)] for count in (75, 1200))
+    found = [
+        shown([run[key] for run in part]) for part in (few, many) for key in ("vit", "convolution")
+    ]
+    assert (
+        f"From 75 digits a ViT learns to read {found[0]} %, and a small convolution {found[1]} %;"
+        f" from 1,200 it is {found[2]} and {found[3]} %"
+    ) in text(chapter)
+
+
 def test_the_loop_on_the_page_learns_letters_before_words(chapter):
     lines = output(chapter, "100 steps:")
     assert [int(line.split()[0]) for line in lines] == [0, 100, 300]

@@ -141,9 +141,7 @@ def looked_into(model, ids):
     Returns:
         dict: `induction`, for each layer the scores of its heads; `looked_up_without`, for each
         layer what is right where the letter was shown before if no head of the layer finds
-        anything; `by_place`, for each place the share that is right after `PAIRS - 1` examples, of
-        the texts that show the letter there and nowhere else. (Over shorter prompts, too, early
-        places would look better than they are, because only they are asked for in short prompts.)
+        anything; and what the function `by_place` returns.
     """
     seen, mask = model.token_embedding(ids), causal_mask(ids.shape[1])
     seen = seen + model.position_embedding(torch.arange(ids.shape[1]))
@@ -155,15 +153,23 @@ def looked_into(model, ids):
         seen = layer(seen, mask)
         with ablate_heads(layer.self_attention, torch.zeros(weights.shape[1])):
             without.append(by_examples(model, ids)["looked_up"])
-    found = model(ids, pad_id=PAD)[:, -2].argmax(dim=-1) == ids[:, -1]
-    same = ids[:, :-2:2] == ids[:, -2, None]  # (count, earlier)
-    once = same & (same.sum(dim=-1, keepdim=True) == 1)
-    right = [found[there].float().mean() for there in once.T]
     return {
         "induction": scores,
         "looked_up_without": without,
-        "by_place": [each.item() for each in right],
+        "by_place": by_place(model, ids),
     }
+
+
+@torch.no_grad()
+def by_place(model, ids):
+    """Return for each place the share that is right after `PAIRS - 1` examples, of the texts that
+    show the letter there and nowhere else. (Over shorter prompts, too, early places would look
+    better than they are, because only they are asked for in short prompts.)
+    """
+    found = model(ids, pad_id=PAD)[:, -2].argmax(dim=-1) == ids[:, -1]
+    same = ids[:, :-2:2] == ids[:, -2, None]  # (count, earlier)
+    once = same & (same.sum(dim=-1, keepdim=True) == 1)
+    return [found[there].float().mean().item() for there in once.T]
 
 
 def asked(seed):

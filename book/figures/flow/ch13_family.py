@@ -5,6 +5,7 @@ import numpy as np
 from book.figures.flow.hand import SMALL, Drawing, Picture
 
 ON_A_PHONE = ((0, 0), (190, 0), (0, 296), (0, 600))  # where the four models are
+ON_A_WIDE_PAGE = ((0, 0), (236, 0), (0, 262), (472, 0))
 
 
 def four_models(models):
@@ -15,20 +16,24 @@ def four_models(models):
         models: list of four dict: `title`; `inputs`, a word for each place; `encoder`, how many of
             the places belong to an encoder; `sees`, a set of (output, input); `learned`, how many
             of the first inputs are learned, so that only dashed lines lead from them; `predicts`,
-            dict from an output to what is asked of it.
+            dict from an output to what is asked of it. On a wide page the third has a row for
+            itself.
 
     Returns:
         the Picture.
     """
 
     def draw(phone):
-        sheet, apart = Drawing(), 31
+        sheet = Drawing()
         for panel, model in enumerate(models):
-            left, top = ON_A_PHONE[panel] if phone else (352 * (panel % 2), 320 * (panel // 2))
+            left, top = (ON_A_PHONE if phone else ON_A_WIDE_PAGE)[panel]
+            apart = 31 if phone else 46 if len(model["inputs"]) < 7 else 76
             places = range(len(model["inputs"]))
             roles = ["encoder" if place < model["encoder"] else "decoder" for place in places]
             xs = [left + apart * place for place in places]
-            sheet.words((left - 10, top - 74), model["title"], anchor="start", bold=True)
+            sheet.words(
+                (left - 10, top - (74 if phone else 54)), model["title"], anchor="start", bold=True
+            )
             fixed = {(output, source) for output in places for source in range(model["learned"])}
             for output, source in sorted(model["sees"] | fixed):
                 line = {"role": roles[output], "width": 1.1, "dashed": source < model["learned"]}
@@ -36,8 +41,13 @@ def four_models(models):
             for x, word, role, place in zip(xs, model["inputs"], roles, places, strict=True):
                 sheet.circle((x, top), 9, "", role)
                 sheet.circle((x, top + 108), 9, "", role)
-                sheet.upright((x, top + 124), word, up=False)
                 asked = model["predicts"].get(place, "")
+                if not phone:
+                    word = "\n".join(word.split())
+                    sheet.words((x, top + 128 + 8 * word.count("\n")), word, size=SMALL)
+                    sheet.words((x, top - 22), asked, "right", size=SMALL)
+                    continue
+                sheet.upright((x, top + 124), word, up=False)
                 if asked:
                     sheet.upright((x, top - 15), asked, "right")
         return sheet
@@ -59,59 +69,63 @@ def four_models(models):
     )
 
 
-def bert_reads(sentences, answers):
-    """Draw what goes into BERT for a pair of sentences, and what is read from its vectors.
+def bert_reads(panels):
+    """Draw what goes into BERT for pairs of sentences, and what is read from its vectors.
 
     Args:
-        sentences: two lists of words.
-        answers: dict from a place to what is read there, a list of (whether in pretraining, text).
+        panels: dict from a title to (two lists of words, dict from a place to a list of what is
+            read there).
 
     Returns:
         the Picture.
     """
-    first, second = ([*words, "[SEP]"] for words in sentences)
-    tokens = ["[CLS]", *first, *second]
-    kinds = ["A"] * (1 + len(first)) + ["B"] * len(second)
-    looks = [["encoder"] * len(tokens), ["plain"] * len(tokens)]
-    looks += [["orange" if kind == "A" else "green" for kind in kinds]]
-    rows = [tokens, list(range(len(tokens))), kinds]
+    cell = 40, 22
 
     def draw(phone):
-        sheet, cell = Drawing(), (41, 22) if phone else (58, 24)
-        wide, small = cell[0] * len(tokens), 11 if phone else SMALL
-        for down, (row, look) in enumerate(zip(rows, looks, strict=True)):
-            y = 118 + down * (cell[1] + (18 if phone else 4))
-            sheet.cells((0, y), [row], [look], cell=cell, size=small)
-            name = ("word", "+ position", "+ sentence")[down]
-            if not phone:
-                sheet.words((-4, y + cell[1] / 2), name, "muted", anchor="end", size=small)
-            elif down:
-                sheet.words((0, y - 9), name, "muted", anchor="start", size=small)
-        for place in range(len(tokens)):
-            x = (place + 0.5) * cell[0]
-            sheet.arrow((x, 116), (x, 90))
-            sheet.arrow((x, 54), (x, 33), role="encoder")
-            sheet.circle((x, 22), 9, "", "encoder")
-            read = answers.get(place, [])
-            for number, (pretraining, text) in enumerate(read):
-                aside = 15 * (number - (len(read) - 1) / 2)
-                sheet.upright((x + aside, 8), text, "blue" if pretraining else "right")
-        layers = "norm, encoder layers" if phone else "norm, and a stack of encoder layers"
-        sheet.box((wide / 2, 72), layers, "encoder", width=wide, height=34)
+        sheet = Drawing()
+        for number, (title, (sentences, answers)) in enumerate(panels.items()):
+            left, top = (0, 372 * number) if phone else (352 * number, 0)
+            tokens, kinds = framed(sentences)
+            sheet.words((left, top - 122), title, anchor="start", bold=True)
+            looks = [["encoder"] * len(tokens), ["plain"] * len(tokens)]
+            looks += [["orange" if kind == "A" else "green" for kind in kinds]]
+            for down, row in enumerate([tokens, list(range(len(tokens))), kinds]):
+                y = top + 118 + down * 40
+                sheet.cells((left, y), [row], [looks[down]], cell=cell, size=11)
+                if down:
+                    name = ("+ position", "+ sentence")[down - 1]
+                    sheet.words((left, y - 9), name, "muted", anchor="start", size=11)
+            for place in range(len(tokens)):
+                x = left + (place + 0.5) * cell[0]
+                sheet.arrow((x, top + 116), (x, top + 90))
+                sheet.arrow((x, top + 54), (x, top + 33), role="encoder")
+                sheet.circle((x, top + 22), 9, "", "encoder")
+                read = answers.get(place, [])
+                for each, text in enumerate(read):
+                    aside = 15 * (each - (len(read) - 1) / 2)
+                    sheet.upright((x + aside, top + 8), text, "right" if number else "blue")
+            wide = cell[0] * len(tokens)
+            middle = left + wide / 2, top + 72
+            sheet.box(middle, "norm, encoder layers", "encoder", width=wide, height=34)
         return sheet
 
-    told = ", ".join(
-        f"{'in pretraining' if pretraining else 'in fine-tuning'} {text!r} from that of"
-        f" {tokens[place]}"
-        for place, read in answers.items()
-        for pretraining, text in read
-    )
+    told = []
+    for title, (sentences, answers) in panels.items():
+        tokens, _ = framed(sentences)
+        read = [f"{text!r} from {tokens[place]}" for place in answers for text in answers[place]]
+        told.append(f"{title}, {' '.join(tokens)}: {', '.join(read)}")
     return Picture(
-        f"The words {' '.join(tokens)}, each with three rows that are added: of the word, of its"
-        f" position from 0 to {len(tokens) - 1}, and of its sentence, A or B. The sums go through a"
-        f" norm and encoder layers, which give a vector for each word. What is read: {told}.",
+        "Two pairs of sentences. Three rows are added for each word: its own, that of its position"
+        " from 0 on, and that of its sentence, A or B. The sums go through a norm and encoder"
+        f" layers, which give a vector for each word. What is read: {'; '.join(told)}.",
         draw,
     )
+
+
+def framed(sentences):
+    """Return what BERT reads of two lists of words, and which sentence each belongs to."""
+    first, second = ([*words, "[SEP]"] for words in sentences)
+    return ["[CLS]", *first, *second], ["A"] * (1 + len(first)) + ["B"] * len(second)
 
 
 def image_to_patches(image, patches, patch_size, rows):

@@ -1,0 +1,81 @@
+"""How many images does a ViT need, beside a convolutional network that knows neighbours from the
+start?
+
+Both are trained on the first images of the splits of `digits`, for the same number of steps with
+the same optimizer, and have about as many parameters.
+
+    python -m book.experiments few_digits
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from book.experiments import Experiment
+from book.experiments.family import digits
+from book.experiments.undisturbed import undisturbed
+from solutions.family.models import VisionTransformer
+
+
+def convolution():
+    """Return a small convolutional network for the digits."""
+    return nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(),
+        nn.MaxPool2d(2), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Dropout(0.1), nn.Flatten(), nn.Linear(256, 10),
+    )  # fmt: skip
+
+
+def vit():
+    """Return the ViT of `digits`."""
+    return VisionTransformer(8, 2, 1, 10, **digits.SHAPE, dropout=0.1)
+
+
+def trained(build, images, labels, steps, seed):
+    """Build a model and train it, with the rate of `digits`; return it in eval mode."""
+    with undisturbed():
+        torch.manual_seed(seed)
+        model = build()
+        optimizer = torch.optim.AdamW(
+            model.parameters(), digits.PEAK, weight_decay=0.05, fused=True
+        )
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, digits.PEAK, total_steps=steps)
+        batches = []
+        for _ in range(steps):
+            batches = batches or list(torch.randperm(len(images)).split(digits.BATCH))
+            batch = batches.pop()
+            loss = functional.cross_entropy(model(images[batch]), labels[batch])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    return model.eval()
+
+
+def measure(images, steps, seeds):
+    """Train both on several numbers of images.
+
+    Returns:
+        list of dict: `images`, `seed`, and the shares of test images that are right, `convolution`
+        and `vit`.
+    """
+    rows = []
+    for count in images:
+        for seed in seeds:
+            parts = digits.splits(seed)
+            given = [each[:count] for each in parts["train"]]
+            shares = {
+                build.__name__: digits.right(trained(build, *given, steps, seed), *parts["test"])
+                for build in (convolution, vit)
+            }
+            rows.append({"images": count, "seed": seed, **shares})
+    return rows
+
+
+EXPERIMENT = Experiment(
+    page="ch13_family",
+    asks="how much better than a ViT does a convolution read digits, from few and from many?",
+    long={"images": (75, 1200), "steps": 600, "seeds": 3},
+    initialisation=digits.EXPERIMENT.initialisation,
+    measure=measure,
+)
