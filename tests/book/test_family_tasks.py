@@ -364,7 +364,7 @@ def test_few_digits_train_both_networks_alike_and_the_same_each_time():
     sizes = []
     for build in (few_digits.convolution, few_digits.vit):
         one, same, longer = (
-            few_digits.trained(build, images, labels, steps, 0) for steps in (2, 2, 40)
+            few_digits.trained(build, images, labels, steps, 0) for steps in (2, 2, 120)
         )
         for first, second in zip(one.parameters(), same.parameters(), strict=True):
             assert torch.equal(first, second)
