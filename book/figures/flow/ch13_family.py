@@ -44,7 +44,8 @@ def four_models(models):
                 asked = model["predicts"].get(place, "")
                 if not phone:
                     word = "\n".join(word.split())
-                    sheet.words((x, top + 128 + 8 * word.count("\n")), word, size=SMALL)
+                    down = top + 128 + 8 * word.count("\n")
+                    sheet.words((x, down), word, size=11 if apart < 50 else SMALL)
                     sheet.words((x, top - 22), asked, "right", size=SMALL)
                     continue
                 sheet.upright((x, top + 124), word, up=False)
@@ -79,12 +80,12 @@ def bert_reads(panels):
     Returns:
         the Picture.
     """
-    cell = 40, 22
+    cell = 41, 22
 
     def draw(phone):
         sheet = Drawing()
         for number, (title, (sentences, answers)) in enumerate(panels.items()):
-            left, top = (0, 372 * number) if phone else (352 * number, 0)
+            left, top = (0, 372 * number) if phone else (354 * number, 0)
             tokens, kinds = framed(sentences)
             sheet.words((left, top - 122), title, anchor="start", bold=True)
             looks = [["encoder"] * len(tokens), ["plain"] * len(tokens)]
