@@ -83,7 +83,7 @@ def bert_reads(panels):
     cell = 41, 22
 
     def draw(phone):
-        sheet = Drawing()
+        sheet, size = Drawing(), 11 if phone else 10
         for number, (title, (sentences, answers)) in enumerate(panels.items()):
             left, top = (0, 372 * number) if phone else (354 * number, 0)
             tokens, kinds = framed(sentences)
@@ -92,7 +92,7 @@ def bert_reads(panels):
             looks += [["orange" if kind == "A" else "green" for kind in kinds]]
             for down, row in enumerate([tokens, list(range(len(tokens))), kinds]):
                 y = top + 118 + down * 40
-                sheet.cells((left, y), [row], [looks[down]], cell=cell, size=11)
+                sheet.cells((left, y), [row], [looks[down]], cell=cell, size=size)
                 if down:
                     name = ("+ position", "+ sentence")[down - 1]
                     sheet.words((left, y - 9), name, "muted", anchor="start", size=11)
