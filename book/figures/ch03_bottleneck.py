@@ -183,27 +183,35 @@ def copy_budgets(budgets, panels, chance):
     return figure
 
 
-def copied_by_place(groups, chance):
+def copied_by_place(groups, chance, beyond=None):
     """Draw the share of words copied right at each place of a sentence; bands cover all seeds.
 
     Args:
-        groups: dict from what the words are written after to (seeds, places) shares; the first is
-            drawn solid, the second dashed, the third dotted.
+        groups: dict from what the words are written after, or from a kind of machine, to (seeds,
+            places) shares; a kind has its colour, and of the others the first is drawn solid, the
+            second dashed, the third dotted.
         chance: the share that guessing would get.
+        beyond: the last place that training reached, if it did not reach all.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(4.8, 3.6))
+    figure, ax = plt.subplots(figsize=(4.8, 3.6 if beyond is None else 3.0))
     _guessing(ax, chance, 1)
     for (label, shares), line in zip(groups.items(), ("o-", "o--", "o:"), strict=False):
         shares = 100 * np.asarray(shares)
         places = range(1, shares.shape[1] + 1)
         ends = shares.min(axis=0), shares.max(axis=0)
-        ax.fill_between(places, *ends, color=ORANGE, alpha=0.2, linewidth=0)
-        ax.plot(places, shares.mean(axis=0), line, color=ORANGE, markersize=4, label=label)
+        colour = KINDS.get(label.split(",")[0], ORANGE)
+        line = "o-" if beyond else line
+        ax.fill_between(places, *ends, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(places, shares.mean(axis=0), line, color=colour, markersize=4, label=label)
     ax.set(xlabel="place in the sentence", ylabel="words copied right (%)", ylim=(0, 103))
     ax.set_xticks(places)
+    if beyond:
+        ax.set_xlim(0.7, places[-1] + 0.3)
+        ax.axvspan(beyond + 0.5, places[-1] + 0.3, color=GREY, alpha=0.1, linewidth=0)
+        ax.text(beyond + 0.7, 100, "never in training", fontsize=8, color=GREY, va="top")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8, handlelength=2.4)
     return figure
 
@@ -213,19 +221,22 @@ def gradient_by_place(groups):
     logarithmic axis, one dot for each seed.
 
     Args:
-        groups: dict from a kind of machine to (seeds, places) norms.
+        groups: dict from a kind of machine, perhaps with a comma and a remark, to (seeds, places)
+            norms; those with a remark are dashed.
 
     Returns:
         the matplotlib figure.
     """
-    figure, ax = plt.subplots(figsize=(4.8, 2.9))
-    for kind, norms in groups.items():
+    figure, ax = plt.subplots(figsize=(4.8, 3.2))
+    for label, norms in groups.items():
         norms = np.asarray(norms)
         places = range(1, norms.shape[1] + 1)
+        kind, *remark = label.split(",")
         look = {"color": KINDS[kind], "markersize": 5, "markeredgewidth": 0}
         ax.plot(places, norms.T, "o", alpha=0.5, **look)
-        ax.plot(places, np.median(norms, axis=0), color=KINDS[kind], linewidth=1.2, label=kind)
+        line = {"color": KINDS[kind], "linewidth": 1.2, "label": label}
+        ax.plot(places, np.median(norms, axis=0), "--" if remark else "-", **line)
     ax.set(xlabel="place in the sentence", ylabel="gradient (log scale)", yscale="log")
     ax.set_xticks(places)
-    ax.legend(loc="lower right")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8, handlelength=2.4)
     return figure

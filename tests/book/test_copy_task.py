@@ -12,6 +12,7 @@ from torch.func import stack_module_state
 
 from book.experiments.copying import (
     copy_best_rate,
+    copy_gates,
     copy_jumps,
     copy_places,
     copy_sentences,
@@ -180,6 +181,29 @@ def test_a_jump_is_a_run_of_words_from_another_place():
     assert 0 <= run["jumped"] <= 1 and 0 <= run["right"] < 0.5
 
 
+def test_a_departure_goes_to_another_place_after_the_same_word_or_elsewhere():
+    read = torch.tensor([[0, 1, 2, 0, 4, 5], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]])
+    look = torch.tensor([[0, 4, 5, 3, 4, 5], [0, 1, 5, 3, 4, 5], [0, 0, 1, 2, 3, 4]])
+    found = copy_jumps.departures(read, read.clone(), look)  # the last one stays beside its path
+    assert (found["left"], found["followed"]) == (0.6667, 0.5)
+    # From the first word it could go to places 3, 4, 5 and 6, of which one follows a 0; from the
+    # second to the first place's successor and two more, none of which follows a 1.
+    assert found["by_chance"] == pytest.approx((1 / 3 + 0) / 2, abs=1e-4)
+
+
+def test_the_gate_says_how_much_of_the_old_state_stays():
+    model = copy_task.new(4, False, 0)
+    with torch.no_grad():
+        for name in ("bias_ih_l0", "bias_hh_l0"):
+            getattr(model.reader, name)[4:8] = 20.0
+    assert np.allclose(copy_gates.kept(model, seq_len=3, count=5), 1)
+    states, _ = model.reader(model.embedding(copy_task.random_sentences(5, 3, torch.Generator())))
+    assert states.abs().max() < 1e-6  # the empty state of the start is kept
+    runs = copy_gates.measure((0, 2), range(2), 4)
+    assert [(run["steps"], run["seed"]) for run in runs] == [(0, 0), (0, 1), (2, 0), (2, 1)]
+    assert all(len(run["kept"]) == len(run["reach"]) == 10 for run in runs)
+
+
 def test_an_adjective_changes_places_with_the_next_word_only():
     for read, written in (
         ("your lovely cat", "your cat lovely"),
@@ -308,3 +332,39 @@ def test_before_training_one_vector_sends_most_gradient_to_the_last_words():
         one, other = (copy_task.reach(copy_task.new(32, kind, seed)) for kind in (False, True))
         assert (np.diff(one) > 0).all() and one[-1] > 50 * one[0]
         assert other.max() < 3 * other.min()
+
+
+@pytest.mark.long
+def test_training_opens_the_gates_and_levels_the_gradient():
+    models = [copy_task.new(32, False, seed) for seed in UNSEEN]
+    before = [copy_gates.kept(model) for model in models]
+    copy_task.train_side_by_side(models, UNSEEN, 400)
+    for closed, model in zip(before, models, strict=True):
+        opened, gradient = copy_gates.kept(model), copy_task.reach(model)
+        assert max(closed) < 0.52 < min(opened) and opened[-1] > 0.9
+        assert gradient.max() < 4 * gradient.min() and gradient[0] > 0.6 * gradient[-1]
+
+
+@pytest.mark.long
+def test_where_attention_leaves_its_path_it_often_follows_the_word_just_written():
+    """After a short training, in sentences of twenty words."""
+    models = [copy_task.new(16, True, seed) for seed in UNSEEN]
+    copy_task.train_side_by_side(models, UNSEEN, 400)
+    read = copy_task.random_sentences(500, 20, torch.Generator().manual_seed(2))
+    for model in models:
+        written, queries, keys = model.copy(read)
+        with torch.no_grad():
+            look = model.weights(queries, keys).argmax(dim=-1)
+        found = copy_jumps.departures(read, written, look)
+        assert found["followed"] > 2 * found["by_chance"] and found["left"] > 0.7
+
+
+@pytest.mark.long
+def test_attention_copies_at_places_that_no_training_reached():
+    """Trained on at most five words, after the right words; one vector does not."""
+    far = []
+    for size, attention in ((16, True), (64, False)):
+        models = [copy_task.new(size, attention, seed) for seed in UNSEEN]
+        copy_task.train_side_by_side(models, UNSEEN, 4000, longest=5)
+        far.append([min(copy_places.by_place(model)[1][5:]) for model in models])
+    assert min(far[0]) > max(far[1]) + 0.2

@@ -104,6 +104,24 @@ def test_the_page_shows_what_was_recorded(chapter):
             assert np.allclose(curves, recorded, atol=6e-4)
 
 
+def test_it_begins_where_attention_copies_what_one_vector_does_not(chapter):
+    said = verdict_of(chapter)
+    assert said.startswith("Of 10 words, one vector copies 5, and attention with 16 numbers 10.")
+    wrong = chapter.locator(".copying-chips .copying-wrong")
+    assert wrong.count() == 5
+
+
+def test_after_a_word_that_came_twice_attention_goes_on_at_the_other_place(chapter):
+    """As the page says: at twenty words it copies what follows the first "a" once more."""
+    chapter.get_by_role("slider", name=LENGTH).fill("20")
+    read = words_of_copying(chapter)
+    written = chapter.locator(".copying-chips").last.locator("> *").all_inner_texts()
+    assert written[:10] == read[:10] and written[10:12] == ["a", "a"]
+    assert written[11:18] == read[3:10] == ["a", "dog", "is", "on", "sat", "saw", "is"]
+    chapter.get_by_role("slider", name=WORD).fill("12")
+    assert "To write word 12, attention looks most at word 5, “dog”" in verdict_of(chapter)
+
+
 def test_keys_lengthen_the_sentence_and_both_copies(chapter):
     length = chapter.get_by_role("slider", name=LENGTH)
     length.focus()
@@ -126,8 +144,8 @@ def test_the_word_looked_at_stays_within_the_sentence(chapter):
     word = chapter.get_by_role("slider", name=WORD)
     word.focus()
     word.press("End")
-    assert word.get_attribute("aria-valuetext") == "word 6 of 6"
-    assert "To write word 6" in verdict_of(chapter)
+    assert word.get_attribute("aria-valuetext") == "word 10 of 10"
+    assert "To write word 10" in verdict_of(chapter)
     chapter.get_by_role("slider", name=LENGTH).fill("3")
     assert word.get_attribute("aria-valuetext") == "word 3 of 3"
     assert chosen_in(chapter) == ["mat"]
@@ -154,7 +172,9 @@ def test_pointing_at_a_written_word_shows_where_attention_looked(chapter):
         assert f"“{said}”" in verdict_of(chapter)
     chapter.locator(".copying-cell[data-row='2']").first.click()
     assert "To write word 3," in verdict_of(chapter)
-    assert chapter.get_by_role("slider", name=WORD).get_attribute("aria-valuetext") == "word 3 of 6"
+    assert (
+        chapter.get_by_role("slider", name=WORD).get_attribute("aria-valuetext") == "word 3 of 10"
+    )
     assert chapter.errors_seen == []
 
 
@@ -213,3 +233,46 @@ def test_no_word_leaves_its_picture(chapter, width):
             }).map((text) => text.textContent);
         }""")
         assert outside == []
+
+
+@pytest.fixture
+def bend(page, built_book):
+    page.goto(built_book + "book/ch03_bottleneck.html")
+    page.locator(".bend-mark").first.wait_for()
+    return page
+
+
+def test_the_bend_computes_what_the_reference_does(bend):
+    explorer = bend.locator(".explorer[data-explorer=bend]")
+    state = explorer.evaluate("element => JSON.parse(element.dataset.state)")
+    keys, w_query, v = (np.array(state[name], float) for name in ("keys", "w_query", "v"))
+    queries = np.random.default_rng(0).uniform(-1, 1, (5, 2)).tolist()
+    found = bend.evaluate(
+        """([state, queries]) => queries.map((query) =>
+            globalThis.explorers.bend.compute({ ...state, query, straight: false }))""",
+        [state, queries],
+    )
+    for query, result in zip(queries, found, strict=True):
+        context, weights = additive_attention(np.array(query), keys, w_query, np.eye(2), v)
+        assert np.allclose(result["weights"], weights) and np.allclose(result["context"], context)
+
+
+def test_the_query_decides_only_with_the_tanh(bend):
+    """As the page says of three queries."""
+    first, second = (
+        bend.get_by_role("slider", name=f"Query, {which} number") for which in ("first", "second")
+    )
+    verdict = bend.locator(".bend .explorer-verdict")
+    for without, seen in (
+        (False, ["“cat” gets the most: 0.68", "“your” gets the most: 0.68", "share"]),
+        (True, ["“your” and “cat” share the first place: 0.49"] * 3),
+    ):
+        box = bend.get_by_role("checkbox", name="without the tanh")
+        box.set_checked(without)
+        for query, said in zip(((0, 10), (10, 0), (0, 0)), seen, strict=True):
+            first.fill(str(query[0]))
+            second.fill(str(query[1]))
+            assert said in verdict.inner_text()
+            apart = [float(x) for x in bend.locator(".bend figcaption span").all_inner_texts()]
+            assert (apart == [2, 2]) == without
+    assert bend.errors_seen == []

@@ -17,6 +17,7 @@ PAGES = {
     "neighbours": "ch01_embeddings",
     "lookup": "ch01_embeddings",
     "positions": "ch02_positional_encoding",
+    "bend": "ch03_bottleneck",
     "copying": "ch03_bottleneck",
     "attention": "ch04_attention",
     "heads": "ch05_multi_head",
@@ -39,7 +40,7 @@ PAGES = {
     "translator": "index",
 }
 WITH_ITALIAN = ("masking", "decoding", "training", "beam", "cache", "ablation", "translator")
-WITH_BARS = ("attention", "heads", "decoding", "sampler", "gap", "roof")
+WITH_BARS = ("bend", "attention", "heads", "decoding", "sampler", "gap", "roof")
 CONTROLS = (
     "input[type=range], input[type=text], input[type=number], select, .explorer-button, .explorer-chip > span,"
     " .explorer-switch, .masking-mask button"

@@ -5,7 +5,8 @@ A run, as `measure` returns it, has the keys `kind`, `size`, `steps` and `seed` 
 
 - `right`: the share of words that are copied right in sentences of 20 words;
 - `jumped`: the share of sentences in whose copy at least five words in a row are those of another
-  place.
+  place;
+- `left`, `followed` and `by_chance`, as `departures` returns them.
 """
 
 import sys
@@ -41,6 +42,36 @@ def jumped(read, written, in_a_row=IN_A_ROW):
     return found
 
 
+def departures(read, written, look):
+    """Ask where attention goes when it first looks at a place other than the one to copy, or one of
+    its neighbours: right after another occurrence of the word that was just written?
+
+    Args:
+        read, written: (batch, seq_len) int64.
+        look: (batch, seq_len) int64: for each written word the place with the largest weight.
+
+    Returns:
+        dict: `left`, the share of sentences in which it goes elsewhere, where a word precedes;
+        `followed`, the share of these in which that word is the one just written; `by_chance`, the
+        share that a random one of the places to which it could have gone would give.
+    """
+    places = torch.arange(read.shape[1])
+    away = (look - places).abs() > 1
+    away[:, 0] = False  # nothing has been written
+    first = away.int().argmax(dim=1)
+    rows = (away.any(dim=1) & (look.gather(1, first[:, None])[:, 0] > 0)).nonzero()[:, 0]
+    first = first[rows]
+    said, target = written[rows, first - 1], look[rows, first]
+    alike = read[rows, :-1] == said[:, None]  # column j: the word before place j + 1
+    possible = (places[1:] - first[:, None]).abs() > 1
+    share = (alike & possible).sum(dim=1) / possible.sum(dim=1)
+    return {
+        "left": round(len(rows) / len(read), 4),
+        "followed": round((read[rows, target - 1] == said).double().mean().item(), 4),
+        "by_chance": round(share.mean().item(), 4),
+    }
+
+
 def measure(steps, seeds, size, count=1000):
     """Train machines with attention for each budget, all seeds side by side.
 
@@ -57,18 +88,21 @@ def measure(steps, seeds, size, count=1000):
         models = [new(size, True, seed) for seed in seeds]
         train_side_by_side(models, seeds, budget)
         for seed, model in zip(seeds, models, strict=True):
-            written = model.copy(read)[0]
+            written, queries, keys = model.copy(read)
+            with torch.no_grad():
+                look = model.weights(queries, keys).argmax(dim=-1)
             right = (written == read).double().mean().item()
             share = jumped(read, written).double().mean().item()
             form = {"kind": KINDS["attention"], "size": size, "steps": budget, "seed": seed}
-            runs.append(form | {"right": round(right, 4), "jumped": round(share, 4)})
+            form |= {"right": round(right, 4), "jumped": round(share, 4)}
+            runs.append(form | departures(read, written, look))
             print(runs[-1], file=sys.stderr, flush=True)
     return runs
 
 
 EXPERIMENT = Experiment(
     page="ch03_bottleneck",
-    asks="in how many sentences of 20 words does attention lose its place?",
-    long={"steps": (4000,), "seeds": 3, "size": 16},
+    asks="in how many sentences of 20 words does attention lose its place, and where does it go?",
+    long={"steps": (400, 4000), "seeds": 3, "size": 16},
     measure=measure,
 )

@@ -37,12 +37,12 @@ def by_place(model, seq_len=LONGEST_TRAINED, count=1000):
     return [(each == read).double().mean(dim=0).tolist() for each in written]
 
 
-def measure(steps, seeds, machines, shortest=1):
+def measure(steps, seeds, machines, shortest=1, longest=LONGEST_TRAINED):
     """Train machines of each form with each budget, all seeds side by side.
 
     Args:
         machines: such as "vector-64" and "attention-16", with the numbers in a state.
-        shortest: words of the shortest sentence in training; the longest has ten.
+        shortest, longest: words of the sentences in training; the copied ones have ten.
 
     Returns:
         list of dicts, one per run, as described above.
@@ -50,7 +50,7 @@ def measure(steps, seeds, machines, shortest=1):
     runs = []
     for budget, (kind, size) in product(steps, [name.split("-") for name in machines]):
         models = [new(int(size), kind == "attention", seed) for seed in seeds]
-        train_side_by_side(models, seeds, budget, shortest=shortest)
+        train_side_by_side(models, seeds, budget, longest, shortest)
         for seed, model in zip(seeds, models, strict=True):
             own, given = by_place(model)
             form = {"kind": KINDS[kind], "size": int(size), "steps": budget, "seed": seed}
@@ -75,5 +75,15 @@ MORE_EXPERIMENTS = {
         EXPERIMENT,
         asks="the same, when every sentence in training has ten words, so that no place is rare?",
         long={"steps": (400,), "seeds": 5, "machines": ("vector-64",), "shortest": 10},
+    ),
+    "copy_places_five": replace(
+        EXPERIMENT,
+        asks="the same, when no sentence in training has more than five words?",
+        long={
+            "steps": (400, 4000),
+            "seeds": 5,
+            "machines": ("attention-16", "vector-64"),
+            "longest": 5,
+        },
     ),
 }

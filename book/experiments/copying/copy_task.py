@@ -216,16 +216,17 @@ def reach(model, seq_len=LONGEST_TRAINED, count=64):
     """Measure the gradient that each word, as written, sends to the same word as read.
 
     Returns:
-        (seq_len,) array: for each place the norm of the gradient of that word's loss with respect
-            to its embedding, the mean over `count` random sentences.
+        (seq_len,) array: for each place the norm of the gradient of that word's logit with respect
+            to its embedding, the mean over `count` random sentences. (The gradient of its loss
+            shrinks also where the word is copied rightly already.)
     """
     token_ids = random_sentences(count, seq_len, torch.Generator().manual_seed(0))
     norms = []
     for place in range(seq_len):
         read = model.embedding(token_ids).detach().requires_grad_()
         logits = model.write(token_ids, *model.reader(read))
-        loss = functional.cross_entropy(logits[:, place], token_ids[:, place], reduction="sum")
-        (gradient,) = torch.autograd.grad(loss, read)
+        right = logits[:, place].gather(1, token_ids[:, place : place + 1])
+        (gradient,) = torch.autograd.grad(right.sum(), read)
         norms.append(gradient[:, place].norm(dim=-1).mean().item())
     return np.array(norms)
 
