@@ -29,7 +29,7 @@
   }
 
   const pair = (numbers, decimals = 1) =>
-    `(${numbers.map((each) => shown(each, decimals)).join(", ")})`;
+    `(${numbers.map((each) => shown(each, decimals).replace(/\.0$/, "")).join(", ")})`;
 
   // The curve, and on it a mark for each sum, with the initials of the words that have it. On the
   // right, how far apart the marks are.
@@ -74,7 +74,7 @@
         shown(column[t])).join("; ");
       change(drawing, { "aria-label": `${which} numbers: sum, then what comes of it: ${said}.` });
     }
-    const caption = [`${which} numbers: the keys are `, far, " apart"];
+    const caption = [`${which} numbers: `, far, " apart"];
     return { framed: figure(caption, drawing), show };
   }
 
