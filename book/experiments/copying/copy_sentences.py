@@ -73,12 +73,13 @@ def measure(steps, seeds, machines):
     return runs
 
 
-def for_the_explorer(runs, replayed):
+def for_the_explorer(runs, replayed, count=2):
     """Return the recorded runs in the form that the explorer `copying` reads.
 
     Args:
         runs: those of `copy_task`.
         replayed: those of this module, of one seed.
+        count: how many of the sentences it shows; each adds 70 KB to the page.
 
     Returns:
         dict with `sentences`; `budgets`; `sizes` of the one vector, and `attention_size`;
@@ -92,9 +93,9 @@ def for_the_explorer(runs, replayed):
     }
     budgets = sorted({run["steps"] for run in runs})
     (attention_size,) = sizes["attention"]
-    state = {"sentences": [each[0].tolist() for each in sentences()], "budgets": budgets}
+    state = {"sentences": [each[0].tolist() for each in sentences()[:count]], "budgets": budgets}
     state |= {"sizes": sizes["one vector"], "attention_size": attention_size, "curves": {}}
-    kept = {(run["kind"], run["steps"], run["size"]): run["replays"] for run in replayed}
+    kept = {(run["kind"], run["steps"], run["size"]): run["replays"][:count] for run in replayed}
     for name, kind in KINDS.items():
         forms = list(product(budgets, sizes[kind]))
         state["curves"][name] = [
