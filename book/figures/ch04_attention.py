@@ -98,9 +98,9 @@ def saturation(widths, largest, slope, mean, marked):
     Args:
         widths: (widths,) the values of d_k.
         largest: dict from a label to the (widths, seeds) mean largest weight of a row.
-        slope: dict from the same labels to the (widths, seeds) median size of the softmax's
-            Jacobian.
-        mean: like `slope`, of the mean size.
+        slope: dict from the same labels to the (widths, seeds) median rate at which the weight of
+            a random word follows its score.
+        mean: like `slope`, of the mean rate.
         marked: the width that a dotted line marks.
 
     Returns:
@@ -125,7 +125,7 @@ def saturation(widths, largest, slope, mean, marked):
     axes[1].legend(kinds, ["typical row (median)", "mean of all rows"], loc="lower left")
     axes[0].set(title="largest weight of a row", ylim=(0, 1.02))
     axes[0].legend(loc="lower right")
-    axes[1].set(title="size of the softmax's Jacobian (log scale)", yscale="log")
+    axes[1].set(title="how fast a random word's weight follows its score (log scale)", yscale="log")
     _widths_axis(axes[1], widths)
     return figure
 

@@ -1,11 +1,13 @@
-"""The explorer of the attention chapter: its numbers are the reference's, and hands and keys move
-it.
+"""The explorers of the attention chapter: one's numbers are the reference's, and hands and keys
+move it; the other's steps are those that PyTorch takes.
 """
 
 import math
+import re
 
 import numpy as np
 import pytest
+import torch
 
 from solutions.ch04_attention import scaled_dot_product_attention, softmax
 
@@ -195,3 +197,87 @@ def test_on_a_phone_the_bars_come_right_below_the_query(chapter):
         for each in (".attention-query", ".attention-table", ".attention-values")
     )
     assert table["y"] + table["height"] - query["y"] < 700 and values["y"] > table["y"]
+
+
+def test_a_map_that_forms_takes_the_steps_of_the_page(chapter):
+    rng = np.random.default_rng(0)
+    answers, rate, divisor = [2, 2, 1, 2, 5, 4], 0.7, 1.6
+    sentences = rng.integers(3, size=(20, 6)) + 3 * np.arange(6)
+    w = [rng.normal(size=(18, width)) for width in (4, 4, 18)]
+    trained, found = chapter.evaluate(
+        """({ w, sentences, answers, divisor, rate }) => {
+            const run = { sentences, answers, divisor, rate,
+                w: w.map((rows) => rows.map((row) => Float64Array.from(row))) };
+            for (let step = 0; step < 3; step += 1) globalThis.explorers.forming.advance(run);
+            return [run.w.map((rows) => rows.map((row) => Array.from(row))),
+                globalThis.explorers.forming.test(run)];
+        }""",
+        {
+            "w": [each.tolist() for each in w],
+            "sentences": sentences.tolist(),
+            "answers": answers,
+            "divisor": divisor,
+            "rate": rate,
+        },
+    )
+    ids, wanted = torch.from_numpy(sentences), torch.from_numpy(sentences[:, answers])
+    ours = [torch.tensor(each, requires_grad=True) for each in w]
+
+    def attend():
+        query, key, value = (each[ids] for each in ours)
+        weights = torch.softmax(query @ key.mT / divisor, dim=-1)
+        return weights, weights @ value
+
+    for _ in range(3):
+        loss = torch.nn.functional.cross_entropy(attend()[1].flatten(0, 1), wanted.flatten())
+        grads = torch.autograd.grad(loss, ours)
+        with torch.no_grad():
+            for each, grad, its_rate in zip(ours, grads, (rate, rate, 5), strict=True):
+                each -= its_rate * grad
+    for theirs, each in zip(trained, ours, strict=True):
+        assert np.allclose(theirs, each.detach(), rtol=1e-9, atol=1e-12)
+    weights, logits = attend()
+    right = logits.argmax(dim=-1) == wanted
+    assert found["right"] == pytest.approx(right.double().mean().item())
+    w_right = weights[:, range(6), answers][~right].detach()
+    slopes = np.sort((w_right * (1 - w_right)).numpy())
+    assert found["slope"] == pytest.approx(slopes[len(slopes) // 2])
+
+
+def right_of(forming):
+    """Return the share of right answers, in percent, that the explorer of the map says."""
+    said = forming.locator(".explorer-verdict").inner_text()
+    return float(re.search(r"(\d+) % of the answers", said)[1])
+
+
+def test_a_map_forms_unless_the_softmax_starts_saturated(chapter):
+    forming = chapter.locator(".explorer[data-explorer=forming]")
+    train = forming.get_by_role("button", name="Train 300 steps")
+    ended = {"timeout": 240_000}  # beside other tests
+    train.click()
+    forming.get_by_text("After 300 steps").first.wait_for(**ended)
+    assert right_of(forming) == 100
+    assert forming.locator(".forming-map .explorer-wrong").count() == 0
+    forming.get_by_label("Width").fill("4")  # 64
+    forming.get_by_label("Spread").fill("5")  # 1
+    assert right_of(forming) < 20  # a new start
+    forming.get_by_label("Divide by").press("Space")
+    train.click()
+    forming.get_by_text("After 300 steps").first.wait_for(**ended)
+    assert right_of(forming) < 85
+    assert "In the typical wrong row" in forming.locator(".explorer-verdict").inner_text()
+    assert chapter.errors_seen == []
+
+
+def test_a_map_goes_by_single_steps_and_back_to_its_start(chapter):
+    forming = chapter.locator(".explorer[data-explorer=forming]")
+    shown = forming.locator(".forming-map")
+    before = shown.inner_text()
+    forming.get_by_role("button", name="One step").click()
+    assert "After 1 step," in forming.locator(".explorer-verdict").inner_text()
+    forming.get_by_role("button", name="Start again").click()
+    assert shown.inner_text() == before
+    forming.get_by_role("button", name="Other sentence").click()
+    assert shown.locator("thead").inner_text() not in before
+    forming.get_by_role("button", name="Other random numbers").click()
+    assert "Before training" in forming.locator(".explorer-verdict").inner_text()

@@ -20,6 +20,7 @@ PAGES = {
     "bend": "ch03_bottleneck",
     "copying": "ch03_bottleneck",
     "attention": "ch04_attention",
+    "forming": "ch04_attention",
     "heads": "ch05_multi_head",
     "masking": "ch06_masking",
     "layernorm": "ch07_layers",
