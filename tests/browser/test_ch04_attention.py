@@ -148,11 +148,12 @@ def test_the_query_and_its_name_stay_in_the_plane_and_apart(chapter):
 
 def test_width_matters_only_without_the_scale(chapter):
     before = weights_of(chapter)
-    chapter.get_by_label("Width").press("End")
+    explorer = chapter.locator(".explorer[data-explorer=attention]")
+    explorer.get_by_label("Width").press("End")
     assert weights_of(chapter) == before
-    chapter.get_by_label("Divide by").press("Space")
+    explorer.get_by_label("Divide by").press("Space")
     assert max(weights_of(chapter).values()) > 0.99
-    spoken = chapter.locator(".attention [aria-live]")
+    spoken = explorer.locator("[aria-live]")
     spoken.get_by_text("saturated").wait_for(state="attached")
 
 

@@ -80,8 +80,8 @@
     }));
   }
 
-  // How it does: the share of right answers, and the wrong rows' median of w (1 - w), the rate at
-  // which the weight of the word to name follows its score.
+  // How it does: the share of right answers, and the wrong rows' median of w (1 - w), the slope
+  // with which the weight of the word to name follows its score.
   function test({ w, sentences, answers, divisor }) {
     const scores = every(w, divisor), slopes = [];
     let right = 0;
@@ -226,7 +226,7 @@
       const sure = sum(rows.map(({ weights }) => Math.max(...weights))) / rows.length;
       const when = steps ? `After ${counted(steps, "step")}` : "Before training";
       const stuck = slope === null ? "" : ` In the typical wrong row, the weight of the right word
-        follows its score at a rate of ${few(slope)}.`;
+        follows its score with a slope of ${few(slope)}.`;
       say(`${when}, ${so}. In this sentence a row's largest
         weight is ${percent(sure)} on average.${stuck}`.replace(/\s+/g, " "));
       change(plot.drawing, { "aria-label": `${when}, ${so}.` });
