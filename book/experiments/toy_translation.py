@@ -134,20 +134,21 @@ class Translator:
 
 
 @torch.enable_grad()
-def train(pairs, held_out, sizes, steps, batch_size, rate, seed=0):
+def train(pairs, held_out, sizes, steps, batch_size, rate, seed=0, kind=Transformer):
     """Train a small Transformer on pairs of sentences, teacher-forced.
 
     Args:
         pairs, held_out: lists of (English, Italian), to learn from and to test on.
         sizes: d_model, num_heads, layers of the encoder, layers of the decoder, d_ff.
         rate: the highest learning rate; it climbs for a fifth of the steps, and falls after that.
+        kind: the class of the model.
     """
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     english, italian = (
         build_vocabulary(sentences) for sentences in zip(*pairs, *held_out, strict=True)
     )
-    model = Transformer(len(english), len(italian), *sizes, dropout=0.0)
+    model = kind(len(english), len(italian), *sizes, dropout=0.0)
     for embedding in (model.src_embedding, model.tgt_embedding):
         # Of size 1 once they are multiplied by sqrt(d_model)
         nn.init.normal_(embedding.weight, std=sizes[0] ** -0.5)

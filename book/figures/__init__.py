@@ -110,6 +110,7 @@ from book.figures.flow.ch08_encoder_decoder import (
     all_at_once,
     generation_loop,
     transformer_diagram,
+    two_stacks,
 )
 from book.figures.flow.ch09_training import (
     beam_tree,

@@ -130,6 +130,7 @@ EXAMPLES = {  # the picture -> what it is given
     "what_is_added": ("cat", np.array([2, 8]), np.array([-1, 1]), np.array([1, 9])),
     "two_norm_orders": (),
     "transformer_diagram": (STAGES,),
+    "two_stacks": (3,),
     "generation_loop": (
         *(["the", "black", "cat", "sleeps"], ["<bos>", *WRITTEN[:-1]], WRITTEN),
         *([0.9, 0.95, 1, 1, 1], (4, 4)),

@@ -1,5 +1,5 @@
 """The explorer of decoding: it runs the decoder as the reference does, it goes on from whatever word
-a reader writes, and keys move it.
+a reader writes, it hides words of the source, and keys move it.
 """
 
 import json
@@ -14,7 +14,8 @@ from solutions.ch08_encoder_decoder import Transformer
 
 WRITE = """([state, inputs]) => globalThis.explorers.decoding.outcome(
     { get: (key) => state[key] }, inputs).chosen"""
-DECODE = "([packed, ids]) => globalThis.explorers.decoding.decode(packed, 0, ids)"
+DECODE = """([packed, ids, hidden]) =>
+    globalThis.explorers.decoding.decode(packed, 0, ids, hidden)"""
 
 
 @pytest.fixture
@@ -48,18 +49,25 @@ def test_numbers_equal_the_reference(chapter):
         assert result["order"] == np.argsort(logits)[::-1].tolist()
 
 
-def test_the_decoder_is_that_of_the_reference(chapter):
+@pytest.mark.parametrize("hidden", [[], [1], [0, 2]])
+def test_the_decoder_is_that_of_the_reference(chapter, hidden):
     torch.manual_seed(0)
     model = Transformer(9, 11, 8, 2, 1, 1, 16).eval()
     for parameter in model.decoder.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     src, ids = torch.tensor([[4, 8, 6]]), torch.tensor([[1, 4, 10, 10, 5]])
-    found = chapter.evaluate(DECODE, [packed_decoder(model, [src]), ids[0].tolist()])
+    found = chapter.evaluate(DECODE, [packed_decoder(model, [src]), ids[0].tolist(), hidden])
+    seen = src.clone()
+    seen[:, hidden] = 0  # what the decoder takes for padding
     with torch.no_grad():
-        logits = model(src, ids)[0]
+        memory = model.encode(src)
+        logits = model.generator(model.decode(ids, memory, seen))[0]
     # the page has its numbers in 16 bits
     assert np.allclose(found["logits"], logits, atol=1e-2)
-    assert np.allclose(found["weights"], cross_attention(model, src, ids)[0, 0], atol=1e-2)
+    weights = np.array(found["weights"])
+    assert np.allclose(weights.sum(axis=-1), 1) and (weights[..., hidden] == 0).all()
+    if not hidden:
+        assert np.allclose(weights, cross_attention(model, src, ids)[0, 0], atol=1e-2)
 
 
 def test_the_model_of_the_page_writes_the_right_translations(chapter):
@@ -133,3 +141,29 @@ def test_the_slider_and_the_list_of_sentences(chapter):
         for row in chapter.locator(".decoding-looks tbody tr").all()
     ]
     assert int(np.argmax(means)) == 2  # volpe looks at fox
+
+
+def test_a_hidden_word_of_the_source_changes_what_is_written(chapter):
+    state, looks = state_of(chapter), chapter.locator(".decoding-looks")
+    vocabulary = state["vocabulary"]
+    chapter.get_by_role("combobox", name="Sentence").select_option(label="a lovely fox runs")
+    fox = looks.get_by_role("button", name="fox")
+    fox.focus()
+    chapter.keyboard.press("Enter")
+    assert fox.get_attribute("aria-pressed") == "true"
+    assert fox.evaluate("button => button === document.activeElement")
+    said = chapter.locator(".decoding .explorer-verdict").inner_text()
+    assert said.startswith("Hidden: “fox”. After")
+    last = looks.locator("tbody tr", has_text="fox").locator("td").last
+    assert last.inner_text() == "0.00"
+    hidden = {"sentence": 4, "hidden": [2]}
+    words = [vocabulary[index] for index in chapter.evaluate(WRITE, [state, hidden])]
+    assert "volpe" not in words
+    chapter.get_by_role("slider", name="Step").press("End")
+    assert chapter.locator(".decoding-written").inner_text().split() == ["<bos>", *words]
+    for word in ("lovely", "runs"):
+        looks.get_by_role("button", name=word).click()
+    assert looks.get_by_role("button", name="a", exact=True).is_disabled()  # one stays in sight
+    chapter.get_by_role("combobox", name="Sentence").select_option(index=0)
+    assert looks.locator("[aria-pressed=true]").count() == 0
+    assert chapter.errors_seen == []

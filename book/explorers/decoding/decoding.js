@@ -1,6 +1,7 @@
 // Decoding, word by word: the sentence so far, where each head of the cross-attention looks, and
 // the scores of the next word. The decoders were trained by the page and run here, so that a reader
-// can write another word than the likeliest and see how the model goes on.
+// can write another word than the likeliest, or hide a word of the source from the cross-attention,
+// and see how the model goes on.
 (() => {
   const { html, headings, bar, slider, picker, stepper, sum, largestAt, softmax, shown, listed,
     italian, said, mount } = globalThis.explorerKit;
@@ -9,7 +10,7 @@
   const SPECIAL = 3; // ids below are <pad>, <bos> and <eos>
   const EPS = 1e-5; // as in solutions/ch07_layers.py
   const NTH = ["first", "second", "third"]; // of words that come more than once
-  const start = { sentence: 0, step: 0, decoder: 0, begun: [] };
+  const start = { sentence: 0, step: 0, decoder: 0, begun: [], hidden: [] };
 
   // A decoder's matrices, as lists of rows; `packed_decoder` of toy_translation.py packs them.
   const unpacked = new WeakMap();
@@ -54,8 +55,9 @@
   }
 
   // What DecoderLayer of solutions/ch08_encoder_decoder.py does, and embedding and generator around
-  // it. Returns the logits at each place, and the weights over the source, heads × places.
-  function decode(packed, sentence, ids) {
+  // it; `hidden` are places of the source that the cross-attention must not see. Returns the logits
+  // at each place, and the weights over the source, heads × places.
+  function decode(packed, sentence, ids, hidden = []) {
     const own = unpack(packed);
     let x = added(ids.map((id) => own.words[id]), own.positions);
     const [asks, has, gives] = ["q", "k", "v"].map((name) => linear(x, own[`self_${name}`]));
@@ -63,7 +65,8 @@
     const back = attend(own.heads, asks, has, gives, future);
     x = norm(added(x, linear(back.found, own.self_o)), own.norm_1);
     const [keys, values] = [own[`keys_${sentence}`], own[`values_${sentence}`]];
-    const across = attend(own.heads, linear(x, own.cross_q), keys, values, () => false);
+    const across = attend(own.heads, linear(x, own.cross_q), keys, values,
+      (_, key) => hidden.includes(key));
     x = norm(added(x, linear(across.found, own.cross_o)), own.norm_2);
     const thought = linear(relu(linear(x, own.linear_1)), own.linear_2);
     x = norm(added(x, thought), own.norm_3);
@@ -78,17 +81,17 @@
   }
 
   // Greedy decoding from a beginning; the ids without <bos>.
-  function goOn(packed, sentence, begun) {
+  function goOn(packed, sentence, begun, hidden) {
     const longest = unpack(packed).positions.length;
     const ids = [BOS, ...begun];
     while (ids.at(-1) !== EOS && ids.length < longest)
-      ids.push(largestAt(decode(packed, sentence, ids).logits.at(-1)));
+      ids.push(largestAt(decode(packed, sentence, ids, hidden).logits.at(-1)));
     return ids.slice(1);
   }
 
   // What the page's model writes; what is `given` comes from elsewhere.
-  const outcome = (model, { sentence, decoder = 0, begun = [] }, given) =>
-    ({ chosen: goOn(model.get("decoders")[decoder], sentence, begun), ...given });
+  const outcome = (model, { sentence, decoder = 0, begun = [], hidden = [] }, given) =>
+    ({ chosen: goOn(model.get("decoders")[decoder], sentence, begun, hidden), ...given });
 
   // The average of the heads for each word of the source.
   const average = (heads) =>
@@ -137,18 +140,19 @@
       const step = Math.min(now.step, chosen.length - 1);
       const { source } = sentences[inputs.sentence];
       const ids = [BOS, ...chosen.slice(0, -1)];
-      return { source, chosen, step, ...decode(decoders[inputs.decoder], inputs.sentence, ids) };
+      const { decoder, sentence, hidden } = inputs;
+      return { source, chosen, step, hidden, ...decode(decoders[decoder], sentence, ids, hidden) };
     };
     const current = () => {
       const now = Object.fromEntries(Object.keys(start).map((key) => [key, model.get(key)]));
       return seen(now, model.get("computed"));
     };
-    const again = { step: 0, begun: [] };
+    const again = { step: 0, begun: [], hidden: [] };
 
     const sources = sentences.map(({ source }) => source.join(" "));
     const chooser = picker("Sentence", sources, (sentence) => choose({ ...again, sentence }));
     const names = decoders.map(({ name }) => name);
-    const trained = picker("Model", names, (decoder) => choose({ ...again, decoder }));
+    const trained = picker("Model", names, (decoder) => choose({ step: 0, begun: [], decoder }));
     const pace = slider("Step", { min: 1 }, (step) => choose({ step: step - 1 }));
     const buttons = stepper("Write the next word", (by) => {
       const { chosen, step } = current();
@@ -194,7 +198,15 @@
       });
     }
 
-    function drawLooks(source, heads) {
+    // Hides a word of the source from the cross-attention, or shows it again; one stays in sight.
+    function hide(place) {
+      const { hidden, step } = current();
+      const now = hidden.includes(place) ? hidden.filter((other) => other !== place)
+        : [...hidden, place];
+      choose({ hidden: now, step });
+    }
+
+    function drawLooks(source, heads, hidden) {
       const columns = [...heads, average(heads)];
       const cell = (weight) => {
         const td = html("td", { class: "explorer-heat" }, weight.toFixed(2));
@@ -202,15 +214,27 @@
         return td;
       };
       const names = ["head", ...heads.map((_, head) => `${head}`), "mean"];
-      looks.replaceChildren(html("caption", {}, "Where the heads look"), headings(names),
+      const focused = [...looks.querySelectorAll("button")].indexOf(document.activeElement);
+      looks.replaceChildren(
+        html("caption", {}, `Where the heads look${open ? ". Press a word to hide it." : ""}`),
+        headings(names),
         html("tbody", {}, ...apart(source).map((names, place) => {
           const cells = columns.map((weights) => cell(weights[place]));
-          return html("tr", {}, html("th", { scope: "row" }, names.join(" ").trim()), ...cells);
+          const off = hidden.includes(place);
+          const text = names.join(" ").trim();
+          const word = open ? html("button", { type: "button", "aria-pressed": String(off),
+            class: "explorer-button decoding-source", onclick: () => hide(place) }, text) : text;
+          if (open) word.disabled = !off && hidden.length === source.length - 1;
+          const row = html("tr", {}, html("th", { scope: "row" }, word), ...cells);
+          row.classList.toggle("decoding-off", off);
+          return row;
         })));
+      if (focused >= 0) looks.querySelectorAll("button")[focused].focus();
     }
 
     function update(now, answer) {
       const { source, chosen, step, logits, weights } = seen(now, answer);
+      const hidden = open ? now.hidden : [];
       const attention = weights.map((places) => places[step]);
       const result = compute({ logits: logits[step] });
       const id = chosen[step];
@@ -233,7 +257,7 @@
       question.replaceChildren("What could come after ", spoken(before),
         open ? "? Press a word to write it." : "");
       drawCandidates(result, logits[step], id);
-      drawLooks(source, attention);
+      drawLooks(source, attention, hidden);
 
       const most = percent(result.probabilities[result.next]);
       const likelier = id === result.next ? ""
@@ -241,7 +265,10 @@
       const next = said`After ${spoken(before)} comes ${spoken(id)}, with a probability of
         ${percent(result.probabilities[id])}.`;
       const end = id < SPECIAL ? " The sentence ends here." : "";
-      say([next, likelier, ` ${mostLookedAt(attention, source)}${end}`]);
+      const names = apart(source);
+      const gone = hidden.map((place) => `“${names[place].join(" ").trim()}”`);
+      const without = gone.length ? `Hidden: ${listed(gone).join("")}. ` : "";
+      say([without, next, likelier, ` ${mostLookedAt(attention, source)}${end}`]);
     }
     const parts = html("div", { class: "explorer-parts explorer-result" }, words, looks);
     return { update, children: [controls, written, parts, verdict] };

@@ -130,6 +130,51 @@ def _tall(text):
     return PAD + LINE * SMALL * len(text.split("\n"))
 
 
+def two_stacks(layers):
+    """Draw both stacks layer by layer: each layer of the decoder reads the same memory, which is
+    what the last layer of the encoder returns.
+
+    Args:
+        layers: how many each stack has.
+
+    Returns:
+        the Picture.
+    """
+
+    def draw(phone):
+        sheet, (left, right), up = Drawing(), (60, 270), -52
+        tops = {}
+        for x, role, end in ((left, "encoder", "source"), (right, "decoder", "the target so far")):
+            below = sheet.words((x, 44), end, bold=True, size=SMALL + 1).north
+            for layer in range(layers):
+                text = f"{role} layer {layer + 1}"
+                box = sheet.box((x, up * layer), text, role, width=120, height=30, size=SMALL)
+                sheet.arrow(below, box.south, role=role)
+                below = box.north
+                tops[role, layer] = box
+        memory = sheet.box(
+            (left, up * layers), "memory", "encoder", width=90, height=26, kind="solid", size=SMALL
+        )
+        sheet.arrow(tops["encoder", layers - 1].north, memory.south, role="encoder")
+        bus = (left + right) / 2
+        for layer in range(layers):
+            into = tops["decoder", layer].west
+            path = ((bus, memory.east[1]), (bus, into[1]), into)
+            sheet.arrow(memory.east, *path, role="encoder", width=2.6)
+        sheet.words((bus + 6, memory.east[1] - 14), "keys, values", "encoder", size=SMALL)
+        out = sheet.words((right, up * layers), "linear, softmax", "muted", size=SMALL)
+        sheet.arrow(tops["decoder", layers - 1].north, out.south, role="decoder")
+        return sheet
+
+    return Picture(
+        f"Two stacks of {layers} layers side by side. The source goes up through all encoder layers"
+        " and becomes the memory at the top. From the memory one line goes down between the stacks,"
+        f" and an arrow leads from it into each of the {layers} decoder layers. No arrow leads from"
+        " an encoder layer below the last to the decoder.",
+        draw,
+    )
+
+
 def generation_loop(source, written, chosen, probabilities, memory_shape):
     """Draw how a sentence is written: the source is read once, and each word that the decoder
     chooses is read by it at the next step.
