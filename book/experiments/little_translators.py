@@ -57,20 +57,39 @@ def aligned_words(english):
     return pairs
 
 
+def looked_at_most(translator, pairs):
+    """Return for each pair the places at which the mean of the heads looks most, one a step."""
+    src, tgt = as_batch(pairs, translator.english, translator.italian)
+    looks = cross_attention(translator.model, src, tgt[:, :-1])[0]  # of the only layer
+    return looks.mean(dim=1).argmax(dim=-1).tolist()
+
+
 def aligned_shares(translator, pairs):
     """Count how often the mean of the heads looks most at the word that is translated.
 
     Returns:
         dict: kind of Italian word -> share, from 0 to 1.
     """
-    src, tgt = as_batch(pairs, translator.english, translator.italian)
-    looks = cross_attention(translator.model, src, tgt[:, :-1])[0].mean(dim=1).argmax(dim=-1)
     hits, all_of = Counter(), Counter()
-    for row, (english, _) in zip(looks.tolist(), pairs, strict=True):
+    for row, (english, _) in zip(looked_at_most(translator, pairs), pairs, strict=True):
         for step, (kind, place) in enumerate(aligned_words(english)):
             all_of[kind] += 1
             hits[kind] += row[step] == place
     return {kind: hits[kind] / count for kind, count in all_of.items()}
+
+
+def strays_at_their_noun(translator, pairs):
+    """Return the share of articles and possessives at which the heads look most at the noun of the
+    same phrase, among those at which they look most at another word than their own.
+    """
+    found = []
+    for row, (english, _) in zip(looked_at_most(translator, pairs), pairs, strict=True):
+        words = english.split()
+        for step, (kind, place) in enumerate(aligned_words(english)):
+            if kind in ("article", "possessive") and row[step] != place:
+                noun = next(at for at in range(place, len(words)) if words[at] in NOUNS)
+                found.append(row[step] == noun)
+    return sum(found) / len(found) if found else 1.0
 
 
 @torch.no_grad()

@@ -75,3 +75,5 @@ def test_a_short_training_can_be_examined():
     assert isinstance(translator, Translator)
     found = decoder_parts.examined(translator, held_out, "a choice")
     assert 0 < found["kept"] < 1 and 0 <= found["others"] < 1
+    shares = little_translators.aligned_shares(translator, held_out[:20])
+    assert set(shares) == {"article", "possessive", "noun", "adjective", "verb"}
