@@ -65,6 +65,31 @@ globalThis.explorerKit ??= (() => {
     return { track, fill };
   }
 
+  // A bar in parts, and a table of them. `show` takes the parts, what fills the bar, how a part is
+  // written, and perhaps a limit, which the parts should not pass.
+  function stack(names, colours) {
+    const parts = colours.map((colour) => html("span", { class: `explorer-part ${colour}` }));
+    const limit = html("span", { class: "explorer-limit", hidden: true });
+    const whole = html("div", { class: "explorer-stack", "aria-hidden": "true" }, ...parts, limit);
+    const cells = names.map(() => html("td"));
+    const rows = names.map((name, i) => html("tr", {}, html("th", { scope: "row" },
+      html("span", { class: `explorer-key ${colours[i]}`, "aria-hidden": "true" }), ` ${name}`),
+      cells[i]));
+    const table = html("table", { class: "explorer-sizes" }, html("tbody", {}, ...rows));
+    const caption = html("figcaption", {});
+    function show(sizes, length, written, most = null) {
+      sizes.forEach((size, i) => {
+        parts[i].style.width = `${(100 * size) / length}%`;
+        cells[i].textContent = written(size);
+      });
+      limit.hidden = most === null;
+      limit.style.left = `${(100 * most) / length}%`;
+      whole.classList.toggle("explorer-over", most !== null && sum(sizes) > most);
+    }
+    return { caption, show, framed: html("figure", { class: "explorer-result" }, caption, whole,
+      table) };
+  }
+
   // Controls. `moved` hears of what the reader does.
 
   // Its `show` takes a value, how it is written beside the name, and how it is said.
@@ -239,7 +264,7 @@ globalThis.explorerKit ??= (() => {
   }
 
   return {
-    change, html, draw, svg, figure, path, level, headings, bar,
+    change, html, draw, svg, figure, path, level, headings, bar, stack,
     slider, picker, checkbox, button, chips, groupName, stepper, walked,
     sum, largestAt, softmax, shown, counted, listed, italian, said, whenUsed, mount,
   };

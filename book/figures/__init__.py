@@ -126,6 +126,7 @@ from book.figures.flow.ch10_gpu import (
     tiled_product,
     two_workers,
 )
+from book.figures.flow.ch10_ring import ring
 from book.figures.flow.ch11_efficiency import growing_cache, shared_heads, tiles, two_loops
 from book.figures.flow.ch12_interpretation import path_of_an_ablation, qk_and_ov, two_heads_in_turn
 from book.figures.flow.ch13_family import (

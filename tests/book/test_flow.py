@@ -164,6 +164,7 @@ EXAMPLES = {  # the picture -> what it is given
     "two_workers": ([46, 12], 20, 0.0),
     "four_ways": (),
     "pipeline": ({"in turn": ([[("forward", 0)], [None], [("backward", 0)]], [1])},),
+    "ring": ([np.ones((4, 4)) + turn / 2 for turn in range(7)],),
     "tiles": (6, 15, 3, 2),
     "two_loops": ((4, 6), (128, 64), (1, 3)),
     "growing_cache": (["il", "tuo", "gatto", "è", "un", "gatto"],),

@@ -1,10 +1,12 @@
-"""The explorer of a training's budget: its arithmetic is the page's, and it checks an estimate."""
+"""The explorers of a training's budget and of a model's cut: their arithmetic is the page's, and the
+first one checks an estimate.
+"""
 
 import json
 
 import pytest
 
-from book.experiments.cost import budgets
+from book.experiments.cost import budgets, cuts
 from book.experiments.cost.devices import SHEETS
 from solutions.translator.measure import memory
 from solutions.translator.settings import Settings
@@ -19,14 +21,14 @@ def chapter(page, built_book):
     return page
 
 
-def computed(page, **state):
+def computed(page, name="budget", **state):
     return page.evaluate(
-        """state => {
-            const element = document.querySelector("[data-explorer=budget]");
+        """([name, state]) => {
+            const element = document.querySelector(`[data-explorer=${name}]`);
             const given = JSON.parse(element.dataset.state);
-            return globalThis.explorers.budget.compute({ ...given, ...state });
+            return globalThis.explorers[name].compute({ ...given, ...state });
         }""",
-        state,
+        [name, state],
     )
 
 
@@ -119,11 +121,11 @@ def test_a_card_without_bfloat16_multiplies_in_float16(chapter):
 
 def test_a_batch_that_is_too_large_does_not_fit(chapter):
     show_the_answer(chapter)
-    assert chapter.locator(".budget-over").count() == 0
+    assert chapter.locator(".budget .explorer-over").count() == 0
     chapter.get_by_role("slider", name="Sentences in a batch").press("End")
     chapter.get_by_role("slider", name="Width d_model").press("End")
     assert "It does not fit" in said(chapter)
-    assert chapter.locator(".budget-over .budget-limit").is_visible()
+    assert chapter.locator(".budget .explorer-over .explorer-limit").is_visible()
     assert not chapter.locator(".budget-dot").is_visible()
     chapter.get_by_role("button", name="Check my estimate").click()
     assert "Your estimate: memory" in said(chapter) and ", time" not in said(chapter)
@@ -133,14 +135,66 @@ def test_a_batch_that_is_too_large_does_not_fit(chapter):
 
 def test_the_answer_is_hidden_until_the_estimate_is_checked(chapter):
     assert "How much memory" in said(chapter) and "It fits" not in said(chapter)
-    assert not chapter.locator(".budget-bar").first.is_visible()
+    assert not chapter.locator(".budget .explorer-stack").first.is_visible()
     chapter.get_by_role("button", name="Check my estimate").click()
     assert "It fits" in said(chapter) and "Your estimate" in said(chapter)
-    assert chapter.locator(".budget-bar").first.is_visible()
+    assert chapter.locator(".budget .explorer-stack").first.is_visible()
     chapter.get_by_role("slider", name="Width d_model").press("Home")
-    assert not chapter.locator(".budget-bar").first.is_visible()
+    assert not chapter.locator(".budget .explorer-stack").first.is_visible()
     show_the_answer(chapter)
     waiting = chapter.locator(".budget .explorer-sizes tr", has_text="waiting").locator("td")
     assert "It fits" in said(chapter) and waiting.inner_text() == "42 ms"
     chapter.get_by_role("checkbox", name="CUDA graph").press("Space")
     assert waiting.inner_text() == "0 ms"
+
+
+CUTS = (
+    {"model": 1, "devices": 3, "sentences": 1},
+    {"model": 1, "devices": 3, "tensor": 2, "stage": 3, "sentences": 1, "keeps": 1},
+    {"model": 0, "devices": 0, "stage": 2, "sentences": 1, "keeps": 2},
+    {"model": 2, "devices": 11, "tensor": 3, "pipeline": 4, "stage": 1, "sentences": 4, "keeps": 1,
+     "interleaved": True},
+    {"model": 2, "devices": 10, "tensor": 1, "pipeline": 3, "stage": 3, "sentences": 4, "keeps": 2},
+    {"model": 1, "devices": 6, "tensor": 3, "pipeline": 1, "stage": 2, "sentences": 3},
+)  # fmt: skip
+UNCUT = {"tensor": 0, "pipeline": 0, "stage": 0, "keeps": 0, "interleaved": False}
+
+
+@pytest.mark.parametrize("state", CUTS, ids=str)
+def test_a_cut_has_the_memory_and_time_of_the_course_s_arithmetic(chapter, state):
+    state = UNCUT | state
+    found = computed(chapter, "cut", **state)
+    expected = cuts.cut(
+        cuts.MODELS[state["model"]],
+        2 ** (3 + state["devices"]),
+        2 ** state["tensor"],
+        2 ** state["pipeline"],
+        state["stage"],
+        2 ** (7 + state["sentences"]),
+        state["keeps"],
+        state["interleaved"],
+    )
+    assert found["works"] and found["copies"] == expected["copies"]
+    for name in ("bytes", "spans", "utilization"):
+        assert found[name] == pytest.approx(expected[name])
+    assert (found["reported"] is not None) == (state == UNCUT | CUTS[3])
+
+
+def test_a_cut_says_whether_it_fits_and_what_meta_s_reached(chapter):
+    explorer = chapter.locator("[data-explorer=cut]")
+    says = explorer.locator(".explorer-verdict")
+    figures = explorer.locator("figure")
+    assert "64 copies" in says.inner_text() and "does not fit" in says.inner_text()
+    assert figures.first.is_visible() and not figures.last.is_visible()
+    chapter.get_by_role("slider", name="H100s, eight in a machine").press("End")
+    assert "some would have none" in says.inner_text() and not figures.first.is_visible()
+    chapter.get_by_role("combobox", name="Model").select_option(index=2)
+    for name in ("Each matrix", "The layers", "Sentences in the batch"):
+        chapter.get_by_role("slider", name=name).press("End")
+    explorer.get_by_role("slider", name="Sentences in the batch").press("ArrowLeft")
+    chapter.get_by_role("combobox", name="ZeRO").select_option(index=1)
+    chapter.get_by_role("combobox", name="A layer keeps").select_option(index=1)
+    assert "It fits" in says.inner_text() and "reports" not in says.inner_text()
+    chapter.get_by_role("checkbox", name="interleave").press("Space")
+    assert "128 copies" in says.inner_text() and "reports 41 %" in says.inner_text()
+    assert figures.last.is_visible()

@@ -30,6 +30,7 @@ PAGES = {
     "beam": "ch09_translating",
     "roof": "ch10_gpu",
     "budget": "ch10_memory",
+    "cut": "ch10_memory",
     "tiles": "ch11_efficiency",
     "cache": "ch11_efficiency",
     "cards": "ch11_efficiency",

@@ -4,8 +4,8 @@
 // devices: { name, bandwidth, memory, tf32, peak: { float32, bfloat16 or float16 } }, in bytes, FLOPs
 // and seconds. Steps of the first device were measured, at one width.
 (() => {
-  const { change, html, draw, svg, figure, path, slider, picker, checkbox, button, sum, mount } =
-    globalThis.explorerKit;
+  const { change, html, draw, svg, figure, path, slider, picker, checkbox, button, stack, sum,
+    mount } = globalThis.explorerKit;
   const start = { width: 3, batch: 5, precision: 2, device: 0, graph: false, memoryGuess: 20,
     timeGuess: 20, checked: false, hide: true };
   const MEASURED_WIDTH = 512;
@@ -105,26 +105,6 @@
     return { drawing, show };
   }
 
-  // A bar in parts, and a table of them.
-  function stack(names, colours) {
-    const bars = colours.map((colour) => html("span", { class: `explorer-part budget-${colour}` }));
-    const bar = html("div", { class: "explorer-stack budget-bar", "aria-hidden": "true" }, ...bars);
-    const cells = names.map(() => html("td"));
-    const rows = names.map((name, i) => html("tr", {}, html("th", { scope: "row" },
-      html("span", { class: `explorer-key budget-${colours[i]}`, "aria-hidden": "true" }),
-      ` ${name}`), cells[i]));
-    const table = html("table", { class: "explorer-sizes" }, html("tbody", {}, ...rows));
-    const caption = html("figcaption", {});
-    function show(sizes, whole, written) {
-      sizes.forEach((size, i) => {
-        bars[i].style.width = `${(100 * size) / whole}%`;
-        cells[i].textContent = written(size);
-      });
-    }
-    return { bar, caption, show,
-      framed: html("figure", { class: "explorer-result" }, caption, bar, table) };
-  }
-
   function build({ model, choose, verdict, say }) {
     const given = Object.fromEntries(["devices", "widths", "batches", "always", "flops",
       "activations", "made", "measured", "leftFree", "reached", "passes", "update", "small",
@@ -149,10 +129,8 @@
     const controls = html("div", { class: "explorer-controls" }, width.field, batch.field,
       precision.field, device.field, memoryGuess.field, timeGuess.field);
 
-    const memory = stack(PARTS, PARTS);
-    const limit = html("span", { class: "budget-limit" });
-    memory.bar.append(limit);
-    const time = stack(SPANS, SPANS.map((name) => `span-${name.split(" ")[0]}`));
+    const memory = stack(PARTS, PARTS.map((name) => `budget-${name}`));
+    const time = stack(SPANS, SPANS.map((name) => `budget-span-${name.split(" ")[0]}`));
     const curve = plot();
     const framedCurve = figure("", curve.drawing);
     const legend = framedCurve.querySelector("figcaption");
@@ -162,18 +140,16 @@
       const found = all[now.batch];
       const { name } = devices[now.device];
       width.show(now.width, found.d, `${found.d}`);
-      const sentences = found.sentences === 1 ? "1 sentence" : `${found.sentences} sentences`;
-      batch.show(now.batch, found.sentences, sentences);
+      const many = found.sentences.toLocaleString("en");
+      const sentences = found.sentences === 1 ? "1 sentence" : `${many} sentences`;
+      batch.show(now.batch, many, sentences);
       precision.input.value = now.precision;
       device.input.value = now.device;
       const guesses = [bytesOf(now.memoryGuess), secondsOf(now.timeGuess)];
       memoryGuess.show(now.memoryGuess, inBytes(guesses[0]), inBytes(guesses[0]));
       timeGuess.show(now.timeGuess, inTime(guesses[1]), inTime(guesses[1]));
       graph.input.checked = now.graph;
-      const whole = Math.max(found.bytes, found.size);
-      limit.style.left = `${(100 * found.room) / whole}%`;
-      memory.bar.classList.toggle("budget-over", !found.fits);
-      memory.show(found.parts, whole, inBytes);
+      memory.show(found.parts, Math.max(found.bytes, found.size), inBytes, found.room);
       memory.caption.textContent = `Memory: ${inBytes(found.bytes)}; the line marks
         ${inBytes(found.room)}, nine tenths of the device`.replace(/\s+/g, " ");
       time.show(found.spans, found.seconds, inTime);
