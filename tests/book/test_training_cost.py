@@ -10,10 +10,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from book.experiments import measurements
 from book.experiments.cost import (
     budgets,
+    cuts,
     devices,
     measured_cost,
     memory_in_time,
-    pipelines,
     step_times,
     training_cost,
 )
@@ -238,7 +238,7 @@ def test_multiprocessors_without_a_tile_wait():
 @pytest.mark.parametrize(("devices", "parts"), [(4, 8), (8, 8), (2, 5), (4, 2), (1, 3)])
 def test_a_pipeline_takes_all_parts_through_and_waits_as_its_formula_says(devices, parts):
     for early in (False, True):
-        turns = pipelines.schedule(devices, parts, early)
+        turns = cuts.schedule(devices, parts, early)
         assert len(turns) == 2 * (parts + devices - 1)
         for device, tasks in enumerate(zip(*turns, strict=True)):
             done = [task for task in tasks if task]
@@ -255,7 +255,7 @@ def test_a_pipeline_takes_all_parts_through_and_waits_as_its_formula_says(device
                         for n in range(parts)
                     )
         most = [min(parts, devices - device) if early else parts for device in range(devices)]
-        assert pipelines.held(turns) == most
+        assert cuts.held(turns) == most
 
 
 def test_phases_end_in_the_median_of_their_rounds():
