@@ -132,6 +132,12 @@
           ? "." : ` and ${sure(shares[second])}.`]
         : ["Each head makes a query of the last word’s vector, and a key of each English word’s. ",
           "The better they match, the higher the score; the softmax makes shares of the scores."],
+      inside ? [`The head also makes a value of each English word’s vector, and mixes the values in `,
+        `these shares, above all that of ${english(most)}: `, told(mixed(inside.asks, place)),
+        " What all heads have mixed, side by side and multiplied by a matrix, is what the attention ",
+        "has found."]
+        : ["Each head also makes a value of each English word’s vector, and mixes the values in these ",
+          "shares. What all heads have mixed is what the attention has found."],
       ["As after each attention before, what was found is added to the word’s vector, and a small ",
         "network works on each word by itself. After the last layer, the next word is chosen from ",
         `the vector of the last one${inside ? ": " : "."}`, inside ? told(inside.end[place]) : ""],
@@ -163,6 +169,7 @@
       back ? chips(soFar, { shares: back, lang: "it" }) : [],
       chips(source, { shares: weights }),
       inside ? matched(source, inside.asks, place) : [],
+      inside ? found(source, inside.asks, place) : [],
       vectors(soFar.slice(-1), [inside?.end[place]], "it"),
       likely.map(([each, share]) => chips([isWord(each) ? each : "<end>"],
         { lang: "it", notes: [percent(share)], shares: [share] })[0]),
@@ -176,6 +183,21 @@
     const notes = scores[place].map((score, i) => `${shown(score)} → ${shares[i].toFixed(2)}`);
     const [query] = chips(["query"], { strips: [queries[place]], notes: ["score → share"] });
     return [query, ...chips(source, { strips: keys[heads[place]], notes, shares })];
+  }
+
+  // The values of all words, with their shares, and their mix.
+  function found(source, { heads, values, ...asks }, place) {
+    const shares = globalThis.explorerKit.softmax(asks.scores[place]);
+    const strips = values[heads[place]];
+    const [mix] = chips(["mix"], { strips: [mixed({ heads, values, ...asks }, place)], notes: ["sum"] });
+    return [...chips(source, { strips, shares }), mix];
+  }
+
+  // What a head finds: the values, each times its share, summed.
+  function mixed({ heads, values, scores }, place) {
+    const { softmax, sum } = globalThis.explorerKit;
+    const shares = softmax(scores[place]), rows = values[heads[place]];
+    return rows[0].map((_, i) => sum(rows.map((row, word) => shares[word] * row[i])));
   }
 
   // Some words as far as there is room for their letters, the first of them or the last.
@@ -213,7 +235,8 @@
   Object.assign(passing, { className: "passing", ariaHidden: "true" });
   const steps = [];
   for (const box of boxes.filter(({ dataset }) => dataset.step))
-    (steps[box.dataset.step] ??= []).push(box); // on a wide screen, and on a phone
+    for (const step of box.dataset.step.split(" "))
+      (steps[step] ??= []).push(box); // on a wide screen, and on a phone
   const begin = "Follow a sentence";
   const [back, button] = ["back", "follow"].map((className) =>
     Object.assign(document.createElement("button"), { type: "button", className }));

@@ -62,7 +62,7 @@ def followed(model, source):
     src, tgt = padded([source]), padded([[BOS, *target]])
     cross, parts = model.decoder[-1].cross_attention, {}
     with torch.no_grad(), Seen(model) as seen:
-        for name in ("w_q", "w_k"):
+        for name in ("w_q", "w_k", "w_v"):
             seen.hook(getattr(cross, name).register_forward_hook(keeper(parts, name)))
         memory = model.encode(src)
         end = model.decode(tgt, memory, src)
@@ -82,17 +82,19 @@ def followed(model, source):
     }
 
 
-def asking(query, key):
-    """Return how weights come about, for each query in the head that is least sure there.
+def asking(query, key, value):
+    """Return how weights come about, for each query in the head that is least sure there, and what
+    is mixed by them.
 
     Args:
         query: (heads, written, head_dim).
-        key: (heads, source, head_dim).
+        key, value: (heads, source, head_dim).
 
     Returns:
         dict: `head_dim`; `heads`, for each query the head whose largest weight is the smallest;
-        `queries`, of these heads; `keys`, of all heads; `scores`, (written, source), of these
-        heads: their softmax is their weights. Of queries and keys the first `SHOWN` numbers.
+        `queries`, of these heads; `keys` and `values`, of all heads; `scores`, (written, source),
+        of these heads: their softmax is their weights. Of queries, keys and values the first
+        `SHOWN` numbers.
     """
     scores = query @ key.mT / math.sqrt(query.shape[-1])  # (heads, written, source)
     unsure = scores.softmax(dim=-1).amax(dim=-1).argmin(dim=0)
@@ -102,6 +104,7 @@ def asking(query, key):
         "heads": unsure.tolist(),
         "queries": rounded(query[unsure, places, :SHOWN]),
         "keys": [rounded(each[:, :SHOWN]) for each in key],
+        "values": [rounded(each[:, :SHOWN]) for each in value],
         "scores": rounded(scores[unsure, places]),
     }
 

@@ -279,9 +279,11 @@ CHAIN = {  # pairs of boxes that an arrow joins
     *(("decoder-feed-forward", "next-word"), ("feed-forward", "cross")),
 }
 
-# of a sentence on its way; how weights come about is shown where the decoder asks the encoder
+# of a sentence on its way; how weights come about, and what is mixed by them, is shown where the
+# decoder asks the encoder
 STEPS = [box.id for box in BOXES if box.phase in ("read", "write")]
 STEPS.insert(STEPS.index("cross") + 1, "dot-product")
+STEPS.insert(STEPS.index("cross") + 2, "dot-product")
 ATTENTIONS = "multi-head", "masking", "cross"  # inside of which is what the frame INSIDE holds
 
 

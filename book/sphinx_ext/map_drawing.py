@@ -189,7 +189,8 @@ def large(layout, address):
     links = []
     for box in BOXES:
         said = html.escape(f"{box.name}, chapter {box.chapter}. {box.does}")
-        step = f' data-step="{STEPS.index(box.id)}"' if box.id in STEPS else ""
+        steps = " ".join(str(i) for i, name in enumerate(STEPS) if name == box.id)
+        step = f' data-step="{steps}"' if steps else ""
         links.append(
             f'<g role="listitem"><a class="box {box.role}" href="{address(box.page)}"'
             f' data-phase="{box.phase}"{step} aria-label="{said}">{shape(box, layout)}</a></g>'

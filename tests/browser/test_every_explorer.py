@@ -40,8 +40,18 @@ PAGES = {
     "gap": "ch13_family",
     "rank": "ch13_since_2017",
     "translator": "index",
+    "exchange": "index",
 }
-WITH_ITALIAN = ("masking", "decoding", "training", "beam", "cache", "ablation", "translator")
+WITH_ITALIAN = (
+    "masking",
+    "decoding",
+    "training",
+    "beam",
+    "cache",
+    "ablation",
+    "translator",
+    "exchange",
+)
 WITH_BARS = ("bend", "attention", "heads", "decoding", "sampler", "gap", "roof")
 CONTROLS = (
     "input[type=range], input[type=text], input[type=number], select, .explorer-button, .explorer-chip > span,"

@@ -174,7 +174,7 @@ def test_the_page_names_the_head_that_goes_through_the_sentence_most(first_page)
 
 def test_of_two_equal_words_the_page_says_which_and_a_screen_reader_hears_it(first_page):
     cats = first_page.locator(".translator-written button", has_text="gatto")
-    spoken = first_page.locator(".explorer-spoken")
+    spoken = first_page.locator(f"{EXPLORER} .explorer-spoken")
     for cat, nth in ((cats.nth(1), "second"), (cats.nth(0), "first")):
         cat.click()
         said = f"when it wrote the {nth} “gatto”"
@@ -262,7 +262,7 @@ def test_a_new_sentence_takes_over_while_one_is_being_written(first_page, run):
 def test_a_word_that_says_something_is_chosen_unless_the_reader_chose_another(first_page, run):
     chosen = first_page.locator(".translator-written [aria-pressed=true]")
     assert chosen.inner_text() == "è"  # the page asks for the cats and for adorabile
-    assert "wrote “è”: its attention weights" in first_page.locator(".explorer").inner_text()
+    assert "wrote “è”: its attention weights" in first_page.locator(EXPLORER).inner_text()
     assert "recorded training" in first_page.locator(".translator-origin").inner_text()
     type_and_wait(first_page, "the red cat sleeps")
     written = run.translate(["the red cat sleeps"])[0].split()
@@ -305,3 +305,24 @@ def test_where_webassembly_is_off_the_page_says_so(own_page, built_book):
     type_and_wait(own_page, "the cat")
     assert "no WebAssembly" in own_page.locator(".translator-status").inner_text()
     assert own_page.errors_seen == []
+
+
+def test_an_exchange_of_vectors_says_what_the_decoder_writes_then(first_page):
+    exchange = first_page.locator(".explorer[data-explorer=exchange]")
+    state = json.loads(exchange.get_attribute("data-state"))
+    words, percents = exchange.locator(".exchange-word > span"), exchange.locator("small")
+    assert words.all_inner_texts() == PROMISED.split()
+    exchange.locator(".exchange-column").first.get_by_role("radio").first.focus()
+    first_page.keyboard.press("ArrowDown")  # the vector of “your”
+    assert words.all_inner_texts() == ["la", "tua", "gatto", "è", "un", "gatto", "adorabile"]
+    assert percents.first.inner_text() == f"{state['outcomes'][1]['percents'][0]:.1f} %"
+    assert exchange.locator(".exchange-word.exchange-second").count() == 2
+    assert exchange.locator(".exchange-word.exchange-first").count() == 3
+    expect(exchange.locator(".explorer-spoken")).to_have_text(
+        "“your” of the chair’s sentence: the decoder writes “la tua gatto è un gatto adorabile”."
+    )
+    exchange.get_by_role("button", name="all of the chair’s").click()
+    assert words.all_inner_texts() == ["la", "tua", "sedia", "è", "una", "sedia", "adorabile"]
+    exchange.locator(".exchange-column").nth(1).locator("label").first.click()
+    assert words.all_inner_texts() == state["outcomes"][0b111101]["words"]
+    assert first_page.errors_seen == []

@@ -103,7 +103,7 @@ def test_the_sentence_that_is_followed_is_the_translators(first_page):
     assert "“my cousin reads the book”" in said[0] and "“i miei”" in said[4]
     assert f"“cousin”, with {weights[1]} of its attention" in said[7]
     share = first_page.locator(".translator-likely li small").first.inner_text()
-    assert f"“yogurt” gets {share}" in said[10] and said[11].startswith("“yogurt” goes back")
+    assert f"“yogurt” gets {share}" in said[11] and said[12].startswith("“yogurt” goes back")
     assert line.locator("[lang=it]").count() == 1
     notes = first_page.locator(f"{MAP} svg.wide .words").all_text_contents()
     assert notes == ["my cousin reads the book", "i miei yogurt"]
@@ -183,6 +183,11 @@ def test_what_passes_is_what_was_measured(first_page):
     for (_, share), power, weight in zip(found, powers, head, strict=True):
         assert float(share) == pytest.approx(power / sum(powers), abs=0.006)
         assert float(share) == pytest.approx(weight, abs=0.01)  # scores have two decimals
+    button.click()
+    values = inside["asks"]["values"][inside["asks"]["heads"][5]]
+    mix = sum(power / sum(powers) * value[0] for power, value in zip(powers, values, strict=True))
+    assert f": {mix:.2f},".replace("-", "−") in line.inner_text()
+    assert chips.count() == 7 and chips.last.inner_text().split() == ["mix", "sum"]
     button.click()
     assert chips.count() == 1
     button.click()
