@@ -143,7 +143,7 @@ def first_words(model, memory, src):
 EXPERIMENT = Experiment(
     page="index",
     asks="is it the vector of “your” or that of the noun that brings the gender into the article?",
-    long={"steps": in_the_page.STEPS, "seeds": 2},
+    long={"steps": in_the_page.STEPS, "seeds": 3},
     initialisation="Glorot's, biases 0, embeddings with standard deviation 1/sqrt(d_model)",
     measure=measure,
 )
