@@ -151,7 +151,7 @@ shown("each score is computed once", attention(8, 20, 4, 24, 1), weight=2)
 shown(
     "more queries and keys",
     attention(20, 30, 4, 2, 2),
-    graded=attention(2600, 2600, 64, 2, 2),
+    graded=attention(3000, 3000, 64, 2, 2),
     probe=returned_in_little_memory,
     weight=20,
 )
@@ -186,7 +186,7 @@ hidden("a thousand keys in float32", attention(200, 1000, 64, 8, 8, dtype=torch.
 hidden("each score is computed once, also if causal", attention(12, 12, 4, 30, 1, causal=True))
 hidden(
     "there is no room for the table of all scores",
-    attention(2600, 2600, 64, 2, 1),
+    attention(3000, 3000, 64, 2, 1),
     probe=returned_in_little_memory,
     weight=33,  # half of the points, as above
 )

@@ -13,8 +13,8 @@ from autograder.shared.wire import Opaque, is_tensor
 from autograder.shared.wording import describe
 
 SLACK = 1.5  # so many times the operations that are needed; computing scores twice takes more
-# Bytes: address space is taken in pieces, and so much of it is left. A table of 2600 x 2600 scores
-# takes 26 MiB even in float32; a block of 2600 x 64 in float64 takes 1.3.
+# Bytes: address space is taken in pieces, and so much of it is left. A table of 3000 x 3000 scores
+# takes 34 MiB even in float32; a block of 3000 x 64 in float64 takes 1.5.
 PIECE, LEFT = 2**21, 24 * 2**20
 
 
