@@ -6,7 +6,8 @@ from functools import cache
 
 import torch
 
-from book.experiments import Experiment, toy_translation
+from book.experiments import Experiment
+from book.experiments.little import toy_translation
 from book.experiments.undisturbed import one_thread, undisturbed
 
 STEPS = 125

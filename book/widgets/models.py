@@ -135,7 +135,7 @@ def explore_decoding(greedy_decode):
         greedy_decode: called with the model, src (1, src_len) and max_len; returns (1, out_len)
             int64, `<bos>` first.
     """
-    from book.experiments import toy_translation
+    from book.experiments.little import toy_translation
 
     translator, longest = trained_translator(), toy_translation.LONGEST
     texts = list(toy_translation.KEPT_BACK)
@@ -227,7 +227,7 @@ def trained_reader():
 @cache
 def trained_translator():
     """Train the small translator of chapter 8, once."""
-    from book.experiments import toy_translation
+    from book.experiments.little import toy_translation
     from book.experiments.undisturbed import undisturbed
 
     with undisturbed():

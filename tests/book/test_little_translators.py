@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from book.experiments import decoder_parts, little_translators
-from book.experiments.toy_translation import KEPT_BACK, Translator, corpus
+from book.experiments.little import decoder_parts, little_translators
+from book.experiments.little.toy_translation import KEPT_BACK, Translator, corpus
 from solutions.ch08_encoder_decoder import Transformer
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from book.experiments.toy_translation import KEPT_BACK, cross_attention, packed_decoder
+from book.experiments.little.toy_translation import KEPT_BACK, cross_attention, packed_decoder
 from solutions.ch04_attention import softmax
 from solutions.ch08_encoder_decoder import Transformer
 

@@ -5,7 +5,8 @@ penalties.
 
 import sys
 
-from book.experiments import Experiment, toy_translation, unsure_translator
+from book.experiments import Experiment, unsure_translator
+from book.experiments.little import toy_translation
 from book.experiments.undisturbed import undisturbed
 from solutions.translator.decoding import translate_ids
 from solutions.translator.measure import evaluation

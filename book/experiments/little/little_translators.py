@@ -14,7 +14,7 @@ from collections import Counter
 import torch
 
 from book.experiments import Experiment
-from book.experiments.toy_translation import (
+from book.experiments.little.toy_translation import (
     ADJECTIVES,
     DETERMINERS,
     NOUNS,

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from book.experiments import Experiment
-from book.experiments.toy_translation import (
+from book.experiments.little.toy_translation import (
     VERBS_WITH_OBJECT,
     as_batch,
     corpus,
