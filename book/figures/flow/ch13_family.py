@@ -45,7 +45,7 @@ def four_models(models):
                 if not phone:
                     word = "\n".join(word.split())
                     down = top + 128 + 8 * word.count("\n")
-                    sheet.words((x, down), word, size=11 if apart < 50 else SMALL)
+                    sheet.words((x, down), word, size=11.5 if apart < 50 else SMALL)
                     sheet.words((x, top - 22), asked, "right", size=SMALL)
                     continue
                 sheet.upright((x, top + 124), word, up=False)
@@ -80,19 +80,18 @@ def bert_reads(panels):
     Returns:
         the Picture.
     """
-    cell = 41, 22
 
     def draw(phone):
-        sheet, size = Drawing(), 11 if phone else 10
+        sheet, cell = Drawing(), (41 if phone else 40, 22)
         for number, (title, (sentences, answers)) in enumerate(panels.items()):
-            left, top = (0, 372 * number) if phone else (354 * number, 0)
+            left, top = (0, 372 * number) if phone else (342 * number, 0)
             tokens, kinds = framed(sentences)
             sheet.words((left, top - 122), title, anchor="start", bold=True)
             looks = [["encoder"] * len(tokens), ["plain"] * len(tokens)]
             looks += [["orange" if kind == "A" else "green" for kind in kinds]]
             for down, row in enumerate([tokens, list(range(len(tokens))), kinds]):
                 y = top + 118 + down * 40
-                sheet.cells((left, y), [row], [looks[down]], cell=cell, size=size)
+                sheet.cells((left, y), [row], [looks[down]], cell=cell, size=11)
                 if down:
                     name = ("+ position", "+ sentence")[down - 1]
                     sheet.words((left, y - 9), name, "muted", anchor="start", size=11)
