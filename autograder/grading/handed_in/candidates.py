@@ -130,7 +130,7 @@ def from_candidates(candidates, stem, remark):
             what = EARLIER if told[before].stem or not told[candidate].stem else TELLS_NOTHING
             notes.setdefault(owner, []).append(printable(f"{what}: {before.path.name}"))
         newest[owner] = candidate
-    platforms = platforms_of([each.path for each in told if each.path not in {**owners, **own}])
+    platforms = platforms_of({each.path for each in told} - owners.keys() - own.keys())
     for owner, candidate in newest.items():
         if not told[candidate].stem:
             notes.setdefault(owner, []).append(GUESSED)
