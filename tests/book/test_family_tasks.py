@@ -400,7 +400,7 @@ def apart(runs, better, worse, by):
         ),
         ("text_to_text", text_to_text, ("task",), "right", ("copy", "majority")),
         ("digits", digits, ("epochs",), "vit", ("without_positions", "pixels", "majority")),
-        ("few_digits", few_digits, ("images",), "convolution", ("vit",)),
+        ("few_digits", few_digits, ("images", "steps"), "convolution", ("vit",)),
     ],
 )
 def test_what_recorded_seeds_tell_apart_others_do_too(name, module, by, better, baselines):

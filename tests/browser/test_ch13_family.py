@@ -89,14 +89,21 @@ def test_a_causal_model_fills_gaps_by_trying(chapter):
 
 
 def test_what_few_images_teach_is_the_record(chapter):
-    few, many = ([*runs("few_digits", images=count)] for count in (75, 1200))
+    few, longer, many = (
+        [*runs("few_digits", images=count, steps=steps)]
+        for count, steps in ((75, 600), (75, 2400), (1200, 600))
+    )
     found = [
-        shown([run[key] for run in part]) for part in (few, many) for key in ("vit", "convolution")
+        shown([run[key] for run in part])
+        for part in (few, many, longer)
+        for key in ("vit", "convolution")
     ]
+    said = text(chapter)
     assert (
         f"From 75 digits a ViT learns to read {found[0]} %, and a small convolution {found[1]} %;"
         f" from 1,200 it is {found[2]} and {found[3]} %"
-    ) in text(chapter)
+    ) in said
+    assert f"with four times as many, it is {found[4]} and {found[5]} % from 75" in said
 
 
 def test_the_loop_on_the_page_learns_letters_before_words(chapter):

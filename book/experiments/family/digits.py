@@ -48,18 +48,26 @@ def trained(parts, epochs, seed, positions=True):
             model.positions.data.zero_()
             model.positions.requires_grad_(False)
         images, labels = parts["train"]
-        optimizer = torch.optim.AdamW(model.parameters(), PEAK, weight_decay=0.05)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, PEAK, total_steps=epochs * len(images.split(BATCH))
-        )
-        for _ in range(epochs):
-            for batch in torch.randperm(len(images)).split(BATCH):
-                loss = functional.cross_entropy(model(images[batch]), labels[batch])
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                schedule.step()
+        fit(model, images, labels, epochs * len(images.split(BATCH)))
     return model.eval()
+
+
+def fit(model, images, labels, steps):
+    """Train a model, with every image once before any comes again."""
+    optimizer = torch.optim.AdamW(model.parameters(), PEAK, weight_decay=0.05)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, PEAK, total_steps=steps)
+    for _, batch in zip(range(steps), shuffled(len(images)), strict=False):
+        loss = functional.cross_entropy(model(images[batch]), labels[batch])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+
+
+def shuffled(count):
+    """Yield batches of places from 0 to `count` - 1, in a new order each time round."""
+    while True:
+        yield from torch.randperm(count).split(BATCH)
 
 
 def measure(epochs, seeds):

@@ -7,9 +7,10 @@ the same optimizer, and have about as many parameters.
     python -m book.experiments few_digits
 """
 
+from itertools import product
+
 import torch
 from torch import nn
-from torch.nn import functional
 
 from book.experiments import Experiment
 from book.experiments.family import digits
@@ -36,46 +37,33 @@ def trained(build, images, labels, steps, seed):
     with undisturbed():
         torch.manual_seed(seed)
         model = build()
-        optimizer = torch.optim.AdamW(
-            model.parameters(), digits.PEAK, weight_decay=0.05, fused=True
-        )
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, digits.PEAK, total_steps=steps)
-        batches = []
-        for _ in range(steps):
-            batches = batches or list(torch.randperm(len(images)).split(digits.BATCH))
-            batch = batches.pop()
-            loss = functional.cross_entropy(model(images[batch]), labels[batch])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
+        digits.fit(model, images, labels, steps)
     return model.eval()
 
 
 def measure(images, steps, seeds):
-    """Train both on several numbers of images.
+    """Train both on several numbers of images, with several budgets.
 
     Returns:
-        list of dict: `images`, `seed`, and the shares of test images that are right, `convolution`
-        and `vit`.
+        list of dict: `images`, `steps`, `seed`, and the shares of test images that are right,
+        `convolution` and `vit`.
     """
     rows = []
-    for count in images:
-        for seed in seeds:
-            parts = digits.splits(seed)
-            given = [each[:count] for each in parts["train"]]
-            shares = {
-                build.__name__: digits.right(trained(build, *given, steps, seed), *parts["test"])
-                for build in (convolution, vit)
-            }
-            rows.append({"images": count, "seed": seed, **shares})
+    for count, budget, seed in product(images, steps, seeds):
+        parts = digits.splits(seed)
+        given = [each[:count] for each in parts["train"]]
+        shares = {
+            build.__name__: digits.right(trained(build, *given, budget, seed), *parts["test"])
+            for build in (convolution, vit)
+        }
+        rows.append({"images": count, "steps": budget, "seed": seed, **shares})
     return rows
 
 
 EXPERIMENT = Experiment(
     page="ch13_family",
     asks="how much better than a ViT does a convolution read digits, from few and from many?",
-    long={"images": (75, 1200), "steps": 600, "seeds": 3},
+    long={"images": (75, 1200), "steps": (600, 2400), "seeds": 3},
     initialisation=digits.EXPERIMENT.initialisation,
     measure=measure,
 )
