@@ -109,7 +109,7 @@ EXPERIMENT = Experiment(
     page="ch04_attention",
     asks="does Adam learn without the division by the root of d_k?",
     short={"steps": 600, "seeds": 3},
-    long={"steps": (300, 600), "seeds": 6},
+    long={"steps": (300, 600, 6000), "seeds": 6},
     initialisation="queries and keys with components of variance 1",
     measure=measure,
 )
