@@ -30,11 +30,14 @@ MAY_TELL = (
     ast.ImportFrom,
     ast.Attribute,
     ast.Name,
+    ast.Assign,
     ast.Call,
     ast.FunctionDef,
     ast.Constant,
     ast.MatchClass,
 )
+# What a function has none of that only calls something and gives back what comes out.
+KEEPS = (ast.Global, ast.Nonlocal, ast.Await, ast.Yield, ast.YieldFrom, *DEFINITIONS)
 NEVER_TELLING = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 
 
@@ -261,6 +264,34 @@ def note(facts, node, within, called):
         facts.places.append((node, within, called))
 
 
+def only_called(cells):
+    """Return the names of functions and of other things of added cells that are nowhere but called,
+    at the top of added cells: to compare, since no exercise can reach them.
+
+    Args:
+        cells: (exercise or None, Facts) of each.
+    """
+    names, others = set(), set()
+    for exercise, facts in cells:
+        for node in facts.tree.body if exercise is None else ():
+            match node:
+                case ast.FunctionDef(name=name):
+                    inside = [each for part in node.body for each in ast.walk(part)]
+                    keeps = node.decorator_list or any(isinstance(each, KEEPS) for each in inside)
+                    (others if keeps else names).add(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+                    names.add(name)
+        if exercise is not None:
+            others |= {exercise, *facts.given, *facts.imports}
+    names -= others
+    for exercise, facts in cells:
+        for node, within, called in facts.places:
+            compares = exercise is None and within is None and called
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not compares:
+                names.discard(node.id)
+    return names
+
+
 def is_ours(name):
     """Return whether a module belongs to the course: what learners built in earlier chapters has
     the library's names.
@@ -277,3 +308,10 @@ def dotted(node):
     if not isinstance(node, ast.Name):
         return None
     return ".".join([node.id, *reversed(parts)])
+
+
+def is_text(node):
+    """Return whether an argument is text that is written there, in one piece or several."""
+    if isinstance(node, ast.BinOp):
+        return is_text(node.left) or is_text(node.right)
+    return isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), str)

@@ -7,6 +7,7 @@ notebooks, and about what few others in the class wrote.
 """
 
 import ast
+import copy
 import hashlib
 import re
 from collections import Counter, defaultdict
@@ -32,6 +33,7 @@ SAME_COMMENTS = 60  # characters of comments of one's own: nobody writes the sam
 
 SKIPPED = {"annotation", "returns", "type_comment", "ctx", "kind", "type_params", "decorator_list"}
 SKIPPED |= {"lineno", "col_offset", "end_lineno", "end_col_offset"}
+BODIES = ("body", "orelse", "finalbody", "handlers", "cases")  # of a statement
 SMALL = (
     ast.expr_context | ast.operator | ast.unaryop | ast.cmpop | ast.boolop | ast.arguments | ast.arg
 )
@@ -63,7 +65,7 @@ def print_of(source):
         facts = facts_of(source)
         if facts is None:
             return None
-        normal = Normal(facts.tree)
+        normal = Normal(facts.tree, chosen_in(facts.tree))
     except RecursionError:
         return None
     comments = sum(len(comment.strip()) for comment in re.findall(r"#(?!##)(.*)", source))
@@ -79,15 +81,15 @@ class Normal:
 
     Args:
         tree: what to write.
+        chosen: those names.
 
     Raises:
         RecursionError: where it is nested more deeply than a person writes.
     """
 
-    def __init__(self, tree):
-        self.size, self.words = 0, []
+    def __init__(self, tree, chosen):
+        self.size, self.words, self.chosen = 0, [], chosen
         self.numbers = {}  # name -> its number
-        self.chosen = chosen_in(tree)
         self.write(tree)
         self.text = " ".join(self.words)
 
@@ -166,42 +168,67 @@ def without_prose(body):
     ]
 
 
+@lru_cache(maxsize=1000)
+def statements_of(source):
+    """Return what stays of each statement without those within it, in their order."""
+    tree = facts_of(source).tree
+    chosen, found, todo = chosen_in(tree), [], without_prose(tree.body)[::-1]
+    while todo:
+        head, inside = copy.copy(todo.pop()), []
+        for field in BODIES:
+            inside += without_prose(head.__dict__.pop(field, []))
+        found.append(digest_of(Normal(head, chosen).text))
+        todo += inside[::-1]
+    return tuple(found)
+
+
 @cache
 def reference_prints(stem):
     """Return the print of each exercise's published solution."""
     return {exercise: print_of(source) for exercise, source in solution_sources(stem).items()}
 
 
-def prints_of(stem, notebook):
-    """Return the print of each exercise that a learner wrote something for and that earned
+def written_in(stem, notebook):
+    """Return the source of each exercise that a learner wrote something for and that earned
     something.
     """
     record = notebook["metadata"]["autograder"]
     earned = {cell["exercise"] for cell in record["cells"] if cell["score"] > 0}
-    written = {
-        exercise: print_of(source)
+    return {
+        exercise: source
         for exercise, source in own_cells(notebook)
         if exercise in earned and source not in (stubs(stem).get(exercise), MISSING)
     }
-    return {exercise: each for exercise, each in written.items() if each}
 
 
-def flags_of_reference(stem, prints):
-    """Return a remark if much of a notebook is the published solution.
+def prints_of(stem, notebook):
+    """Return the print of each exercise of `written_in`."""
+    written = written_in(stem, notebook).items()
+    return {exercise: each for exercise, source in written if (each := print_of(source))}
 
-    Args:
-        prints: exercise -> Print, of one learner.
-    """
-    published = reference_prints(stem)
+
+def flags_of_reference(stem, notebook):
+    """Return a remark if much of a notebook is the published solution."""
+    published, sources = reference_prints(stem), solution_sources(stem)
     same = [
         name
-        for name, each in prints.items()
-        if name in published and each.digest == published[name].digest
+        for name, source in written_in(stem, notebook).items()
+        if name in published and holds(source, sources[name])
     ]
-    if sum(prints[name].size for name in same) < REFERENCE_SIZE:
+    if sum(published[name].size for name in same) < REFERENCE_SIZE:
         return []
     which = "every exercise" if len(same) == len(published) else ", ".join(same)
-    return [Flag("reference", f"{which}: the published solution, but for names and layout")]
+    text = f"{which}: the published solution, but for names, layout and what was added"
+    return [Flag("reference", text)]
+
+
+def holds(source, published):
+    """Return whether a solution is a published one, or has all of its statements among others."""
+    one, other = print_of(source), print_of(published)
+    if one is None or one.size <= other.size:
+        return one is not None and one.digest == other.digest
+    rest = iter(statements_of(source))
+    return all(statement in rest for statement in statements_of(published))
 
 
 def flags_of_class(stem, prints, files, seconds):

@@ -7,7 +7,14 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autograder.reporting.code import HARMLESS_MAGICS, dotted, facts_of, is_ours
+from autograder.reporting.code import (
+    HARMLESS_MAGICS,
+    dotted,
+    facts_of,
+    is_ours,
+    is_text,
+    only_called,
+)
 from autograder.shared.probes.library_code import READY_MADE, does_what
 from autograder.shared.wire import unmasked
 
@@ -95,7 +102,8 @@ def flags_of_code(stem, cells, given, shortcuts):
         except RecursionError as error:
             facts.append(None)
             found.append(Flag("beyond", str(error), exercise))
-    reader = Reader(stem, dict(shortcuts), dict(given), [each for each in facts if each])
+    read = [(cell[0], each) for cell, each in zip(cells, facts, strict=True) if each]
+    reader = Reader(stem, dict(shortcuts), dict(given), read)
     for (exercise, source), each in zip(cells, facts, strict=True):
         found += hidden_characters(exercise, source)
         found += reader.read(exercise, each) if each else []
@@ -105,15 +113,16 @@ def flags_of_code(stem, cells, given, shortcuts):
 class Reader:
     """Reads the cells of one notebook, knowing what their names stand for."""
 
-    def __init__(self, stem, shortcuts, given, facts):
-        self.stem = stem
-        self.shortcuts = shortcuts
+    def __init__(self, stem, shortcuts, given, cells):
+        self.stem, self.shortcuts = stem, shortcuts
         self.every_shortcut = {name for names in shortcuts.values() for name in names}
         self.meaning, self.own, self.members = dict(given), set(), set()
+        facts = [each for _, each in cells]
         for each in facts:
             self.meaning |= each.imports
             self.own |= each.given
             self.members |= each.members
+        self.compared, self.made = only_called(cells), set()
         for name, whole in (pair for each in facts for pair in each.aliases.items()):
             root, *rest = whole.split(".")
             if root in self.meaning and name not in self.meaning:
@@ -137,6 +146,9 @@ class Reader:
                 self.visit_attribute(node, node.attr, within, called)
                 if isinstance(node.ctx, ast.Store | ast.Del):
                     self.visit_change(node)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=maker)):
+                if name in self.compared and within is None:
+                    self.made.add(maker)
             case ast.Constant(value=str(text)):
                 if len(text) < LONGEST_TEXT and (match := TELLING_TEXT.search(text)):
                     self.add("looks", f"a text with {match[0]!r}", node)
@@ -154,6 +166,8 @@ class Reader:
                     self.visit_attribute(node, name, within, called)
 
     def visit_call(self, node, within, called):
+        if called:
+            self.made.add(node.func)
         for keyword in node.keywords:
             unpickles = {"allow_pickle": False, "weights_only": True}.get(keyword.arg)
             if unpickles is not None and getattr(keyword.value, "value", None) is not unpickles:
@@ -229,9 +243,9 @@ class Reader:
             and not (base and is_ours(whole))
             and (known or name not in self.members)
         ):
-            # an added cell may call it to compare: nobody keeps the result
-            compared = called and within is None and self.exercise is None and name.islower()
-            if not compared:
+            # an added cell may call it to compare: no exercise can reach it
+            compares = called and self.exercise is None and within in {None, *self.compared}
+            if not (compares and (name.islower() or node in self.made)):
                 self.add("library", shown(whole if base else f"….{name}"), node)
         elif known and KEPT.fullmatch(whole):
             self.add("looks", shown(whole), node)
@@ -294,13 +308,6 @@ class Reader:
 
     def add(self, kind, text, node):
         self.found.append(Flag(kind, text, self.exercise, node.lineno))
-
-
-def is_text(node):
-    """Return whether an argument is text that is written there, in one piece or several."""
-    if isinstance(node, ast.BinOp):
-        return is_text(node.left) or is_text(node.right)
-    return isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), str)
 
 
 def is_inside(name):

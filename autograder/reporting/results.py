@@ -154,9 +154,8 @@ def read_code(stem, notebook, shortcuts):
     """
     if notebook["metadata"]["autograder"].get("problem"):
         return Reading()
-    prints = prints_of(stem, notebook)
-    flags = (*flags_of_notebook(stem, notebook, shortcuts), *flags_of_reference(stem, prints))
-    return Reading(untouched_in(stem, notebook), prints, flags)
+    flags = (*flags_of_notebook(stem, notebook, shortcuts), *flags_of_reference(stem, notebook))
+    return Reading(untouched_in(stem, notebook), prints_of(stem, notebook), flags)
 
 
 def beliefs_in(outcome):

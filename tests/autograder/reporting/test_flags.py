@@ -206,6 +206,54 @@ def test_a_measured_cell_is_compared_like_any_other(above):
     assert print_of(above + source).digest == print_of(source).digest
 
 
+MINE = ("softmax", "def softmax(s, axis=-1):\n    return s")
+THEIRS = "def theirs(x):\n    return torch.softmax(torch.tensor(x), -1).numpy()\n"
+COMPARED = "np.allclose(softmax(x), theirs(x))"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [(None, f"{THEIRS}assert {COMPARED}")],
+        [(None, THEIRS), (None, f"for x in xs:\n    print({COMPARED})")],
+        [(None, "nn.Softmax(-1)(x) - softmax(x)")],
+        [(None, f"theirs = nn.Softmax(-1)\n{COMPARED}")],
+    ],
+)
+def test_a_comparison_with_the_library_is_nobody_s_business(cells):
+    assert flags_of_cells(MINE, *cells) == []
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [(None, THEIRS), ("softmax", "def softmax(s, axis=-1):\n    return theirs(s)")],
+        [MINE, (None, f"{THEIRS}softmax = theirs")],
+        [MINE, (None, THEIRS.replace("theirs", "softmax"))],
+        [MINE, (None, f"{THEIRS}def other(x):\n    return theirs(x)\nsoftmax = other")],
+        [MINE, (None, f"@keep\n{THEIRS}theirs(x)")],
+        [MINE, (None, f"{THEIRS}softmax = lambda s, axis=-1: theirs(s)")],
+        [
+            MINE,
+            (
+                None,
+                "def theirs():\n    global softmax\n    softmax = lambda s: F.softmax(s)\ntheirs()",
+            ),
+        ],
+        [MINE, (None, "def theirs():\n    return lambda s: F.softmax(s)\nsoftmax = theirs()")],
+        [
+            MINE,
+            (None, f"{THEIRS}theirs(1)\ndef theirs():\n    while 1:\n        yield F.softmax(x)"),
+        ],
+        [MINE, (None, "theirs = nn.Softmax(-1)\nsoftmax = theirs")],
+        [(None, "theirs = nn.Softmax(-1)"), ("softmax", "def softmax(s):\n    return theirs(s)")],
+        [MINE, (None, "softmax = nn.Softmax(-1)")],
+    ],
+)
+def test_what_an_exercise_may_reach_is_no_comparison(cells):
+    assert "library" in {flag.kind for flag in flags_of_cells(*cells)}
+
+
 def test_a_flag_says_exercise_name_and_line():
     source = (
         "def softmax(scores, axis=-1):\n    scores = torch.tensor(scores)\n    return"
@@ -649,11 +697,28 @@ def test_the_published_solution_is_told_from_a_copy():
     published = graded(list(solution_sources(STEM).items()))
     again = graded([(None, "1"), *solution_sources(STEM).items()])
     assert class_flags(ada=published, bruno=again) == {}
-    assert [flag.kind for flag in flags_of_reference(STEM, prints_of(STEM, published))] == [
-        "reference"
-    ]
+    assert [flag.kind for flag in flags_of_reference(STEM, published)] == ["reference"]
     short = graded([("attention_scores", solution_sources(STEM)["attention_scores"])])
-    assert flags_of_reference(STEM, prints_of(STEM, short)) == []
+    assert flags_of_reference(STEM, short) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "added"),
+    [
+        (r"(\n    return)", r"\n    unused = 0\1"),
+        (r"(\):\n)", r"\1    first = last = None\n"),
+        (r"(\n    return)", r"\n    if True:\n        pass\1"),
+    ],
+)
+def test_statements_between_those_of_the_published_solution_do_not_hide_it(where, added):
+    changed = [
+        (name, re.sub(where, added, source)) for name, source in solution_sources(STEM).items()
+    ]
+    assert dict(changed) != solution_sources(STEM)
+    (flag,) = flags_of_reference(STEM, graded(changed))
+    assert flag.kind == "reference"
+    reversed_in_part = [(name, source.replace("return ", "return -")) for name, source in changed]
+    assert flags_of_reference(STEM, graded(reversed_in_part)) == []
 
 
 def test_the_slow_are_those_far_above_the_median():
