@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook
 from autograder.authoring.loading import load_exercises
 from autograder.course import ROOT
 from autograder.reporting.flags import flags_of_notebook, flags_of_record
-from autograder.reporting.likeness import flags_of_reference, prints_of
+from autograder.reporting.likeness import flags_of_reference
 from autograder.reporting.record import read_graded
 from autograder.reporting.results import write_report
 from tests.attacks import attacks, honest, points_of
@@ -270,7 +270,7 @@ def test_what_is_to_be_remarked_is_remarked(graded, name):
     shortcuts = {each: found.shortcuts for each, found in load_exercises(stem).items()}
     flags = flags_of_notebook(stem, notebook, shortcuts)
     flags += flags_of_record(notebook["metadata"]["autograder"])
-    flags += flags_of_reference(stem, prints_of(stem, notebook))
+    flags += flags_of_reference(stem, notebook)
     found = {flag.kind for flag in flags} & {"library", "looks", "reference"}
     assert found == set(FLAGGED[name].defined["FLAGGED"]), flags
 
