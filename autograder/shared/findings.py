@@ -26,6 +26,10 @@ IN_PLACE = "which line of yours writes into a tensor instead of making a new one
 WHERE = "which of them was made without saying where?"
 NO_POWER = "in Python `^` is no power"
 FLOAT_SIZE = "a size is a whole number, and `/` always gives a float"
+LAST_AXES = (
+    "shapes are lined up at their last axes, where two sizes must be equal, or one of them 1"
+)
+MET_IN_A_PRODUCT = "in `a @ b` the last axis of `a` meets the last but one of `b`"
 # Words of an exception's message, and what it means whatever the exercise.
 MEANINGS = (
     ("before Module.__init__() call", WITHOUT_SUPER),
@@ -40,6 +44,11 @@ MEANINGS = (
     ("modified by an inplace operation", IN_PLACE),
     ("tuple of ints,but got float", FLOAT_SIZE),
     ("'float' object cannot be interpreted as an integer", FLOAT_SIZE),
+    ("could not be broadcast together", LAST_AXES),
+    ("at non-singleton dimension", LAST_AXES),
+    ("mismatch in its core dimension", MET_IN_A_PRODUCT),
+    ("shapes cannot be multiplied", MET_IN_A_PRODUCT),
+    ("dimensions of batch2 tensor to be", MET_IN_A_PRODUCT),
     ("tensors to be on the same device", WHERE),
     ("is not on the expected device", WHERE),
 )

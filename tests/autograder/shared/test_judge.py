@@ -272,9 +272,34 @@ def from_two_devices(self, x):
     return x + torch.ones(4, device="meta")
 
 
+def with_an_axis_lost(self, x):
+    return x / x.sum(-1)
+
+
+def with_a_factor_not_turned(self, x):
+    return x @ x
+
+
+def with_a_matrix_not_turned(self, x):
+    return x @ x[0]
+
+
+def with_an_axis_lost_in_numpy(self, x):
+    return torch.tensor(x.numpy() / x.numpy().sum(-1))
+
+
+def with_a_factor_not_turned_in_numpy(self, x):
+    return torch.tensor(x.numpy() @ x.numpy())
+
+
 @pytest.mark.parametrize(
     ("forward", "clause"),
     [
+        (with_an_axis_lost, "shapes are lined up at their last axes"),
+        (with_an_axis_lost_in_numpy, "shapes are lined up at their last axes"),
+        (with_a_factor_not_turned, "in `a @ b` the last axis of `a` meets the last but one of `b`"),
+        (with_a_factor_not_turned_in_numpy, "in `a @ b` the last axis of `a` meets"),
+        (with_a_matrix_not_turned, "in `a @ b` the last axis of `a` meets"),
         (with_and, "which `if`, `and`, `or`, `not`, `in`, `max`"),
         (with_a_chain, "or a chain such as `a < b < c` would need"),
         (with_precedence, "Python evaluates `&` and `|` before a comparison"),
