@@ -147,7 +147,7 @@ shown(
 shown("scores around a thousand", scores_around(1000.0, 4, 9, 3), weight=3)
 shown("scores far below zero", scores_around(-1000.0, 4, 9, 3), weight=3)
 shown("each score is computed once", attention(8, 20, 4, 24, 1), weight=2)
-# Half of the points are where a table is hardest to hide: only one that NumPy made earlier fits in.
+# Half of the points are where a table is hardest to hide.
 shown(
     "more queries and keys",
     attention(20, 30, 4, 2, 2),

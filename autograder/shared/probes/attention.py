@@ -16,6 +16,7 @@ SLACK = 1.5  # so many times the operations that are needed; computing scores tw
 # Bytes: address space is taken in pieces, and so much of it is left. A table of 3000 x 3000 scores
 # takes 34 MiB even in float32; a block of 3000 x 64 in float64 takes 1.5.
 PIECE, LEFT = 2**21, 24 * 2**20
+LITTLE = 2**20  # bytes of arrays that a function may have kept from before, whatever is asked
 
 
 def returned_in_tiles(implementation, inputs):
@@ -40,12 +41,20 @@ def returned_in_tiles(implementation, inputs):
 
 def returned_in_little_memory(implementation, inputs):
     """As `returned_in_tiles`, where there is too little memory for a table of all scores: what
-    keeps it away is the system, wherever it limits what a process may hold.
+    keeps it away is the system, wherever it limits what a process may hold. Nor may there be room
+    for it in arrays that the function made before it was called.
     """
     import torch
     import torch._dynamo  # a process's first mode imports it; now there is room
 
-    import autograder.shared.probes.tensors_made  # noqa: F401
+    from autograder.shared.probes.tensors_made import bytes_within_reach
+
+    scores = len(inputs["query"]) * len(inputs["key"])
+    if (held := bytes_within_reach(implementation)) >= max(scores, LITTLE):
+        raise Unfit(
+            f"has arrays of {held:,} bytes within reach that were there before its call; all"
+            f" {scores:,} scores could lie there"
+        )
 
     # the first product of matrices takes room that stays taken
     rows = torch.ones(256, 2, dtype=torch.float64)

@@ -1,7 +1,16 @@
-"""Sees each tensor that a function makes, and how much is multiplied for it."""
+"""Sees each tensor that a function makes, how much is multiplied for it, and which arrays were
+there before it was called.
+"""
 
+import builtins
+import contextlib
+import dis
 import math
+import sys
+from gc import get_referents
+from types import CodeType, FunctionType, ModuleType
 
+import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -11,6 +20,7 @@ from autograder.shared.probes.frozen import FrozenType, freeze
 
 # products of matrices, and which of their arguments are the two matrices
 PRODUCTS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "mv": (0, 1)}
+MOST_OBJECTS = 100_000  # within reach of a function; an honest one has a few hundred
 
 
 class NoLargeTensor(TorchDispatchMode, metaclass=FrozenType):
@@ -72,6 +82,87 @@ def tensors_in(values):
 
 def memory_of(tensor):
     return tensor.untyped_storage()._cdata
+
+
+def bytes_within_reach(function):
+    """Return how many bytes the arrays and tensors hold that a function finds without being given
+    them: by what its code names, in its defaults or its closure, or in whatever lies in those.
+    """
+    waiting, seen, held = [(function, frozenset())], {}, {}
+    while waiting:
+        value, names = waiting.pop()
+        if (id(value), names) not in seen:
+            seen[id(value), names] = value  # which keeps its id from being another's
+            held.update(memory_held(value))
+            waiting += ((part, names_of(value, names)) for part in parts_of(value, names))
+        if len(seen) > MOST_OBJECTS:
+            raise Unfit(f"reaches more than {MOST_OBJECTS:,} objects from before its call")
+    return sum(held.values())
+
+
+def names_of(value, names):
+    """Return the names by which code has what it finds in a value: its own, if that is code."""
+    return names_in(value.__code__)[1] if issubclass(type(value), FunctionType) else names
+
+
+def parts_of(value, names):
+    """Return what code that has a value can have of it, by these names of attributes."""
+    kind = type(value)  # and no isinstance, which would ask the value
+    if issubclass(kind, FunctionType):
+        parts = [value.__defaults__, value.__kwdefaults__, value.__closure__, value.__dict__]
+        if not is_of_a_library(value):
+            loaded, _ = names_in(value.__code__)
+            for scope in (value.__globals__, vars(builtins)):
+                parts += (scope[name] for name in loaded & scope.keys())
+        return parts
+    if issubclass(kind, ModuleType | type):
+        own = vars(value)
+        parts = [own[name] for name in names & own.keys()]
+        if issubclass(kind, type):  # a call of one of its objects names no method
+            parts += (each for each in own.values() if type(each) is FunctionType)
+        return [each for each in parts if not is_of_a_library(each)]
+    if issubclass(kind, np.ndarray) and np.ndarray.base.__get__(value) is not None:
+        return [np.ndarray.base.__get__(value)]
+    return [value.obj] if kind is memoryview else get_referents(value)
+
+
+def names_in(code):
+    """Return the global names that code loads, and all that it names, attributes included; with
+    those of the functions that are defined in it.
+    """
+    steps = dis.get_instructions(code)
+    loaded = {step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    inner = [names_in(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return (
+        frozenset(loaded.union(*(each for each, _ in inner))),
+        frozenset(code.co_names).union(*(each for _, each in inner)),
+    )
+
+
+def is_of_a_library(value):
+    """Return whether this is a function of an imported module, and not of a notebook."""
+    if type(value) is not FunctionType:
+        return False
+    name = value.__globals__.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) and name != "__main__" else None
+    return module is not None and vars(module) is value.__globals__
+
+
+def memory_held(value):
+    """Return the bytes that a value holds for code to write in, by what tells them from others';
+    those of a view are its base's.
+    """
+    kind = type(value)
+    with contextlib.suppress(Exception):  # most have no buffer, and some tensors no storage
+        if issubclass(kind, torch.Tensor):
+            storage = value.untyped_storage()
+            return {("tensor", storage.data_ptr()): storage.nbytes()}
+        if issubclass(kind, np.ndarray):
+            own = np.ndarray.base.__get__(value) is None
+            return {id(value): np.ndarray.nbytes.__get__(value)} if own else {}
+        if kind is not memoryview:
+            return {id(value): memoryview(value).nbytes}
+    return {}
 
 
 freeze(__name__)

@@ -2,17 +2,22 @@
 and what becomes of a cache.
 """
 
+import builtins
 import contextlib
+import math
 import resource
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
 from autograder.authoring.loading import load_exercises
 from autograder.shared.probes import observe, scaling, tensors_made
 from autograder.shared.probes.attention import LEFT, little_memory
+from autograder.shared.probes.calls import Unfit
+from autograder.shared.probes.tensors_made import bytes_within_reach
 from solutions.ch11_efficiency import cached_attention, merge, tiled_attention
 
 IN_TILES = "blocks of the same size"
@@ -146,6 +151,65 @@ def test_where_the_system_limits_memory_nobody_can_look_away():
     assert first.startswith("True") and last.startswith("True")
     assert away.startswith("False") and "memory" in away
     assert elsewhere.startswith("False") and "allocate" in elsewhere
+
+
+ROOM = "room = np.empty((1000, 2250), dtype=np.float32)\n"  # as many bytes as there are scores
+MADE_BEFORE = {
+    "by a name": "def attend(*given): return room",
+    "in a function that it calls": "def helper(): return room\ndef attend(*given): return helper()",
+    "in a function within it": "def attend(*given):\n    def helper(): return room\n    return helper()",
+    "as a default": "def attend(*given, kept=room): return kept",
+    "in a closure": "def made(kept):\n    return lambda *given: kept\nattend = made(room)",
+    "as an attribute": "def attend(*given): return attend.kept\nattend.kept = room",
+    "in a module": "torch.kept = room\ndef attend(*given): return torch.kept",
+    "in a class": "class Kept: here = [room]\ndef attend(*given): return Kept.here",
+    "by an object that is called": "class Kept:\n    def __call__(self, *given): return room\n"
+    "attend = Kept()",
+    "by a generator": "def kept(mine):\n    while True: yield mine\nkept = kept(room)\n"
+    "next(kept)\nattend = lambda *given: next(kept)",
+    "by a partial": "from functools import partial\nattend = partial(lambda kept, *given: kept, room)",
+    "in a view": "few = room[:1]\ndef attend(*given): return few.base",
+    "in PyTorch": "kept = torch.empty(9_000_000, dtype=torch.uint8)\n"
+    "def attend(*given): return kept",
+    "row by row": "kept = [row.copy() for row in room]\ndef attend(*given): return kept",
+    "as bytes": "kept = bytearray(room.nbytes)\ndef attend(*given): return kept",
+    "as dates": "kept = np.empty(1_125_000, dtype='M8[s]')\ndef attend(*given): return kept",
+    "in a builtin": "import builtins\nbuiltins.kept = room\ndef attend(*given): return kept",
+}
+
+
+@pytest.mark.parametrize("where", MADE_BEFORE)
+def test_a_table_that_was_made_before_the_call_is_found(where):
+    notebook = {"np": np, "torch": torch, "__name__": "__main__"}
+    exec(ROOM + MADE_BEFORE[where], notebook)
+    try:
+        assert bytes_within_reach(notebook["attend"]) >= 9_000_000
+        probe, inputs = asked("tiled_attention", NO_ROOM)
+        seen = observe(probe, notebook["attend"], inputs)
+        assert "bytes within reach that were there before its call" in seen["unfit"]
+    finally:
+        for module in (torch, builtins):
+            vars(module).pop("kept", None)
+
+
+def test_what_a_notebook_holds_is_not_within_reach_of_code_that_does_not_name_it():
+    notebook = {"np": np, "torch": torch, "math": math, "__name__": "__main__"}
+    exec(
+        ROOM + "values = masked = room\nSMALL = np.zeros(100_000)\n"
+        "def attend(query, *given):\n"
+        "    room = torch.nn.functional.softmax(query, dim=-1)\n"
+        "    return torch.einsum('qd->q', room).max(-1).values, math.inf, SMALL",
+        notebook,
+    )
+    assert bytes_within_reach(notebook["attend"]) == 800_000
+    for each in (tiled_attention, torch.nn.functional.multi_head_attention_forward):
+        assert bytes_within_reach(each) < 1_000_000
+
+
+def test_without_end_nothing_is_looked_for():
+    held = [[] for _ in range(100_001)]
+    with pytest.raises(Unfit, match="more than 100,000 objects"):
+        bytes_within_reach(lambda: held)
 
 
 def test_without_a_limit_nothing_is_taken():
