@@ -34,11 +34,10 @@ REACHES = {
     "get_ipython": "talks to IPython",
 }
 MODULES = re.compile(
-    "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|concurrent|ctypes|dis|doctest|faulthandler|gc|imp|"
-    "importlib|"
-    "inspect|ipykernel|IPython|marshal|mmap|multiprocessing|pickle|pkgutil|posix|psutil|pty|pydoc|"
-    "requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|tracemalloc|unittest|urllib|"
-    "zipimport|zmq"
+    "_thread|ast|atexit|bdb|builtins|cffi|code|codeop|concurrent|ctypes|dis|doctest|faulthandler|"
+    "imp|importlib|inspect|ipykernel|IPython|marshal|mmap|multiprocessing|pickle|pkgutil|posix|"
+    "psutil|pty|pydoc|requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|"
+    "tracemalloc|urllib|zipimport|zmq"
 )
 SHOWS = re.compile(r"IPython\.display\.(display|Markdown|HTML|Image|Math|Latex|clear_output)")
 # What to ask of sys, os and asyncio an exercise has no reason to, whoever leads there: torch.sys.
@@ -47,12 +46,13 @@ SYSTEM = re.compile(
     r"sys\.(_getframe|_current_frames|modules|settrace|setprofile|gettrace|getprofile|monitoring|meta_path|path_hooks|path|exit)|"
     r"os\.(system|popen|fork|kill|killpg|_exit|abort|environ|getenv|listdir|walk|scandir|open|"
     r"remove)|"
+    r"gc\.(callbacks|get_\w+|unfreeze)|unittest\.(mock|loader)(\..+)?|unittest\.TestLoader|"
     r"string\.Formatter|logging\.config|asyncio\.to_thread|typing\.(get_type_hints|ForwardRef)|"
     r"torch\.(jit|export)\.load|torch\.(hub|package)\.\w+|torch\.\w+\.load_library)"
 )
 INSIDES = re.compile(
     "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
-    "f_(back|locals|globals|builtins)|gi_frame|cr_frame|tb_frame"
+    "f_(back|locals|globals|builtins)|gi_frame|cr_frame|tb_frame|get_(objects|refer(rer|ent)s)"
 )
 # What PyTorch keeps to itself: how to look away from what it watches is part of it.
 KEPT = re.compile(r"torch\.(?:[a-zA-Z]\w*\.)*_[a-zA-Z]\w*")

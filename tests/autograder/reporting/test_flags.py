@@ -196,7 +196,7 @@ def test_everything_imported_from_a_library_is_seen_where_it_is_used():
 
 
 def test_a_line_keeps_its_number_in_a_cell_that_is_measured():
-    for source, line in [("\n\n%%time\n\nimport gc", 5), ("1\n%time import gc", 2)]:
+    for source, line in [("\n\n%%time\n\nimport dis", 5), ("1\n%time import dis", 2)]:
         assert [flag.line for flag in flags_of_cells((None, source))] == [line]
 
 
@@ -317,6 +317,17 @@ def test_a_flag_says_exercise_name_and_line():
         [(None, "import timeit\ntimeit.timeit(lambda: softmax(x, how='own'), number=3)")],
         [(None, "def this is no Python(")],
         [(None, "def compile(x):\n    return x"), (None, "compile(3)")],
+        [(None, "import gc\ndel table\ngc.collect()"), (None, "from gc import collect")],
+        [
+            (
+                None,
+                (
+                    "import unittest\nclass Mine(unittest.TestCase):\n    def test_softmax(self):\n"
+                    "        self.assertEqual(softmax(x), y)\n"
+                    "unittest.main(argv=[''], exit=False)"
+                ),
+            )
+        ],
         [(None, "np.exp?"), (None, "np.exp??"), (None, "%pip install tqdm"), (None, "%debug")],
         [(None, "from IPython.display import Markdown, display\ndisplay(Markdown('a'))")],
         [(None, "print('\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f')")],
@@ -355,7 +366,7 @@ def test_honest_code_raises_no_flag(cells):
         ("getattr(torch, 'soft' + 'max')", "a computed name in torch"),
         ("exec('x = 1')", "runs code from text: exec"),
         ("e = eval", "runs code from text: eval"),
-        ("__import__('gc')", "runs code from text: __import__"),
+        ("__import__('dis')", "runs code from text: __import__"),
         ("import timeit\ntimeit.timeit('x = 1')", "runs code from text: timeit.timeit"),
         ("from timeit import repeat as r\nr(f, 'x' + '= 1')", "runs code from text: timeit.repeat"),
         ("import cProfile as p\np.run(f'{x}')", "runs code from text: cProfile.run"),
@@ -364,7 +375,15 @@ def test_honest_code_raises_no_flag(cells):
             "runs code from text: torch.utils.benchmark.Timer",
         ),
         ("ready = locals()['soft' + 'max']", "takes the table of local names"),
-        ("import gc", "imports gc"),
+        ("import dis", "imports dis"),
+        ("import gc\ngc.get_objects()", "the insides of something: .get_objects"),
+        ("from gc import get_referrers as r", "imports gc.get_referrers"),
+        ("import gc\ngc.callbacks.append(f)", "gc.callbacks"),
+        ("def f(m):\n    return m.get_referents(x)", "the insides of something: .get_referents"),
+        ("from unittest import mock", "imports unittest.mock"),
+        ("import unittest.mock as m", "imports unittest.mock"),
+        ("from unittest.mock import patch", "imports unittest.mock.patch"),
+        ("import unittest\nunittest.TestLoader().loadTestsFromName('a.b')", "unittest.TestLoader"),
         ("import numpy as np, ctypes.util", "imports ctypes.util"),
         ("from importlib import import_module", "imports importlib.import_module"),
         ("import sys\nf = sys._getframe(1)", "sys._getframe"),
@@ -415,7 +434,7 @@ def test_honest_code_raises_no_flag(cells):
         ("open('x')", "opens a file"),
         ("!ls", "talks to IPython"),
         ("%%bash\nls", "talks to IPython"),
-        ("%%time\nimport gc", "imports gc"),
+        ("%%time\nimport dis", "imports dis"),
         ("w = torch.nn\ngetattr(w, 'soft' + 'max')", "a computed name in w"),
         ("(w := torch)\ngetattr(w, 'soft' + 'max')", "a computed name in w"),
         ("import operator\noperator.attrgetter('a' + 'b')", "a computed name in attrgetter"),
@@ -428,20 +447,20 @@ def test_honest_code_raises_no_flag(cells):
         ("import string\nstring.Formatter().get_field('0.a', (f,), {})", "string.Formatter"),
         ("np.load(f, allow_pickle=True)", "unpickles what it reads: allow_pickle"),
         ("import sys\nsys.getprofile()", "sys.getprofile"),
-        ("\n%%capture\nimport gc", "imports gc"),
-        (" \n%%capture\n%%time\nimport gc", "imports gc"),
-        ("In [1]: %%capture\n   ...: import gc", "imports gc"),
-        ("%time import gc", "imports gc"),
-        ("%time %time import gc", "imports gc"),
-        ("%time " * 20 + "import gc", "talks to IPython"),
+        ("\n%%capture\nimport dis", "imports dis"),
+        (" \n%%capture\n%%time\nimport dis", "imports dis"),
+        ("In [1]: %%capture\n   ...: import dis", "imports dis"),
+        ("%time import dis", "imports dis"),
+        ("%time %time import dis", "imports dis"),
+        ("%time " * 20 + "import dis", "talks to IPython"),
         ("x = %timeit -n 1 -o exec('1')", "runs code from text: exec"),
         ("%prun -l # exec('1')", "runs code from text: exec"),
-        ("%%timeit import gc\n1", "imports gc"),
+        ("%%timeit import dis\n1", "imports dis"),
         ("%%timeit if 1:\n    1\n", "talks to IPython"),
         ("%config A.b = exec('1')", "runs code from text: exec"),
         ("%config A.b = {c}", "talks to IPython"),
         ("time exec('1')", "runs code from text: exec"),
-        ("get_ipython().run_cell_magic('capture', '', 'import gc')", "imports gc"),
+        ("get_ipython().run_cell_magic('capture', '', 'import dis')", "imports dis"),
         ("get_ipython().run_cell_magic('capture', '', text)", "talks to IPython"),
         ("p = '/proc/self/maps'", "a text with '/proc/'"),
         ("def f(exec=None):\n    exec('1')", "runs code from text: exec"),
@@ -474,20 +493,20 @@ def test_looking_at_what_one_should_not_need_is_seen(source, seen):
     ],
 )
 def test_code_nested_beyond_reason_stops_nothing(source):
-    assert flags_of_cells((None, source), (None, "import gc"))[-1].text == "imports gc"
+    assert flags_of_cells((None, source), (None, "import dis"))[-1].text == "imports dis"
     print_of(source)
 
 
 @pytest.mark.parametrize("source", ["x = 1" + " + 1" * 200, "x = 1" + " + 1" * 6000])
 def test_code_nested_more_deeply_than_anybody_writes_is_remarked(source):
     """Which Python runs where a cell before it has raised the limit."""
-    (flag,) = flags_of_cells(("softmax", source + "\nimport gc"))
+    (flag,) = flags_of_cells(("softmax", source + "\nimport dis"))
     assert (flag.kind, flag.exercise) == ("beyond", "softmax")
 
 
 def test_many_remarks_of_one_kind_leave_room_for_others():
     crowd = [(None, "\n" * n + "x = 'a\u00adb'") for n in range(15)]
-    flags = list(first_of_each_kind(flags_of_cells(*crowd, (None, "import gc"))))
+    flags = list(first_of_each_kind(flags_of_cells(*crowd, (None, "import dis"))))
     assert Counter(flag.kind for flag in flags) == {"characters": 13, "looks": 1}
     assert "and 3 more" in [flag.text for flag in flags]
 
@@ -506,8 +525,8 @@ def test_characters_that_hide_are_named_and_not_repeated():
 
 @pytest.mark.parametrize("end", ["\f", "\v", "\x1c", "\x85", "\u2028", "\r"])
 def test_what_ipython_runs_out_of_a_comment_is_read(end):
-    told = texts((None, f"# a comment{end}%p{end}import gc\nx = 1\n"))
-    assert "imports gc" in told
+    told = texts((None, f"# a comment{end}%p{end}import dis\nx = 1\n"))
+    assert "imports dis" in told
     assert end == "\r" or any("invisible: U+" in each for each in told)
 
 
@@ -516,7 +535,7 @@ def test_a_page_that_begins_hides_nothing():
 
 
 def test_a_long_or_strange_name_is_repeated_in_short():
-    assert len(texts((None, "import " + "gc." + "a" * 5000))[0]) < 100
+    assert len(texts((None, "import " + "dis." + "a" * 5000))[0]) < 100
 
 
 def test_what_the_record_tells_is_flagged():
