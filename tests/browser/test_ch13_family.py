@@ -77,6 +77,7 @@ def test_what_the_prompt_teaches_is_the_record(chapter):
 
 
 def test_two_heads_look_at_one_place_each(chapter):
+    chapter.get_by_text("Show how much of its attention each head").click()
     lines = [line for line in output(chapter, "head 4:") if line.startswith("head")]
     shares = [[int(share.rstrip("%")) for share in line.split()[2:]] for line in lines]
     assert len(shares) == 4 and shares[3][0] > 95 and shares[2][1] > 90
@@ -104,6 +105,11 @@ def test_what_few_images_teach_is_the_record(chapter):
         f" from 1,200 it is {found[2]} and {found[3]} %"
     ) in said
     assert f"with four times as many, it is {found[4]} and {found[5]} % from 75" in said
+    behind = [
+        shown([sum(run["convolution"] - run["vit"] for run in part) / len(part)])
+        for part in (longer, few)
+    ]
+    assert f"by {behind[0]} points on average instead of {behind[1]}" in said
 
 
 def test_the_loop_on_the_page_learns_letters_before_words(chapter):
@@ -191,14 +197,24 @@ def test_what_rotary_positions_buy_is_the_record(since):
     assert f"Rotary positions buy most: {new} nats instead of {old}" in text(since)
 
 
-def test_what_text_to_text_learns_is_the_record(chapter):
-    kind, entities, question = (
-        shown([run["right"] for run in runs("text_to_text", task=task)])
-        for task in ("kind", "entities", "question")
-    )
-    said = text(chapter)
-    assert f"names the kind rightly in {kind} %, all entities in {entities} %" in said
-    assert f"answers {question} % of the questions" in said
+def test_what_text_to_text_learns_is_the_record_beside_what_takes_no_model(chapter):
+    for name, task in (
+        ("kind", "kind"),
+        ("entities", "entities"),
+        ("question", "question"),
+        ("roles", "roles"),
+        ("summary", "summary"),
+        ("translation", "translate"),
+    ):
+        found = runs("text_to_text", task=task)
+        row = chapter.get_by_role("row").filter(
+            has=chapter.get_by_role("cell", name=name, exact=True)
+        )
+        _, right, simple = row.get_by_role("cell").all_inner_texts()
+        assert right == shown([run["right"] for run in found])
+        assert simple.split()[0] == shown([max(run["copy"], run["majority"]) for run in found])
+    scratch = shown([run["from_scratch"] for run in runs("few_answers", labelled=200)])
+    assert f"had {scratch} % of the same questions right after 200 sentences" in text(chapter)
 
 
 def at_rank(page, rank):
