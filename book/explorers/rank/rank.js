@@ -67,6 +67,10 @@
     for (const loss of [1.6, 1.8, 2, 2.2].filter((each) => each > low && each < high))
       level(plot, { from: LEFT, to: WIDTH - RIGHT, at: y(loss) }, shown(loss, 1));
     level(plot, { from: LEFT, to: WIDTH - RIGHT, at: y(uncut), class: "rank-uncut" }, "uncut");
+    const half = (losses[0] + uncut) / 2; // of what was learned
+    const [from, to, at] = [LEFT, WIDTH - RIGHT, y(half)];
+    draw(plot, "line", { x1: from, x2: to, y1: at, y2: at, class: "rank-uncut" });
+    draw(plot, "text", { x: to, y: at - 6, "text-anchor": "end" }, "half of what was learned");
     for (let rank = 0; rank <= ranks; rank += 8)
       draw(plot, "text", { x: x(rank), y: HEIGHT - 9, "text-anchor": "middle" }, rank);
     const cut = losses.map((loss, rank) => [x(rank), y(loss)]);
