@@ -9,16 +9,14 @@ In a page, after the sentence that names the exercise:
 The first of a page becomes a short paragraph with the command that opens a copy of the notebook,
 the copy's path, and a link to read it in the book. Where `_config.yml` says that the course is on
 GitHub (`repository`), links open it in Colab and in Binder too. The others name the copy alone.
-`get-course`, on the first page, says how to get the course, and at its top briefly where.
+`get-course`, on the first page, says how to get the course.
 """
 
 import re
 from pathlib import Path
-from typing import ClassVar
 from urllib.parse import quote
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
@@ -78,14 +76,10 @@ class OpenNotebook(SphinxDirective):
 
 
 class GetCourse(SphinxDirective):
-    """The commands that get the course and open its notebooks; with `:briefly:`, where they are."""
-
-    option_spec: ClassVar = {"briefly": directives.flag}
+    """The commands that get the course and open its notebooks."""
 
     def run(self):
-        """Return them as a block of code, or the place where they are as a paragraph."""
-        if "briefly" in self.options:
-            return [self.briefly(*self.config.course_repository)]
+        """Return what they need, and a block of code with them."""
         address, branch = self.config.course_repository
         get = [f"git clone --branch {branch} {address} attention", "cd attention"]
         lab = "make lab    # the first time it sets everything up: one to five minutes"
@@ -94,20 +88,6 @@ class GetCourse(SphinxDirective):
         told = [needed, "Type in a terminal:"] if address else [needed, NO_ADDRESS]
         before = nodes.paragraph("", " ".join(told))
         return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
-
-    def briefly(self, address, branch):
-        """Return a paragraph for the top of the page: where the course's folder comes from."""
-        before, folder = (
-            "To read, to play and for the quizzes a browser is enough. To run the code you need ",
-            "the course’s folder",
-        )
-        if not address:
-            rest = f"{before}{folder}: ask your teacher, or whoever sent you here."
-            return nodes.paragraph("", rest)
-        how = page_link(folder, "ref", GET_COURSE, self)
-        return nodes.paragraph(
-            "", "", nodes.Text(before), how, nodes.Text(", which two commands fetch.")
-        )
 
 
 def links_elsewhere(path, address, branch):

@@ -56,7 +56,7 @@ def built(tmp_path):
         toctree = f"```{{toctree}}\n{PATH}\n```"
         (source / "index.md").write_text(
             "# A page\n\n```{open-notebook}"
-            f" {argument}\n```\n\n```{{get-course}}\n:briefly:\n```\n\n"
+            f" {argument}\n```\n\n"
             f"(get-course)=\n```{{get-course}}\n```\n\n{toctree}\n"
         )
         settings = {
@@ -118,9 +118,8 @@ def test_links_are_made_for_a_repository_on_github(address, name):
 @pytest.mark.parametrize(
     ("repository", "told"),
     [
-        (("", "main"), "the course’s folder: ask your teacher"),
         (("", "main"), "from your teacher or from whoever sent you here"),
-        (("https://example.org/attention", "main"), "course’s folder, which two commands fetch"),
+        (("https://example.org/attention", "main"), "git clone --branch main https://example.org"),
         (
             ("https://github.com/someone/attention", "2027"),
             "git clone --branch 2027 https://github.com/someone/attention",
