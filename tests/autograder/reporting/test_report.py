@@ -136,7 +136,7 @@ def test_names_and_outputs_are_text_on_the_page():
         (
             name,
             notebook_of_learner(
-                cells=[(None, f"import gc  # {name}".encode("utf-8", "replace").decode())],
+                cells=[(None, f"import dis  # {name}".encode("utf-8", "replace").decode())],
                 notes=[name],
             ),
         )
@@ -236,7 +236,7 @@ def test_small_classes_have_a_page_too(number):
 
 
 def test_a_class_of_thousands_stays_a_page_that_opens():
-    one = results_of(STEM, [("ada", notebook_of_learner(0.5, [(None, "import gc")]))])[0]
+    one = results_of(STEM, [("ada", notebook_of_learner(0.5, [(None, "import dis")]))])[0]
     results = [
         Result(**{**vars(one), "learner": f"a-rather-long-name-{number}"}) for number in range(3000)
     ]
@@ -396,17 +396,17 @@ def test_who_came_in_a_platforms_zip_is_known_by_its_number():
 @pytest.mark.parametrize(
     ("source", "remarks"),
     [
-        ("import gc\nlarge = 0x" + "f" * 5_000, ["looks"]),
-        ("import gc\nlarge = [0b" + "1" * 50_000 + ", -0o" + "7" * 9_000 + "]", ["looks"]),
+        ("import dis\nlarge = 0x" + "f" * 5_000, ["looks"]),
+        ("import dis\nlarge = [0b" + "1" * 50_000 + ", -0o" + "7" * 9_000 + "]", ["looks"]),
         ("if 0:\n" + "    %x\n" * 600, []),  # IPython gives up on it too: it never runs
-        ('import gc\nx = %"""', []),
+        ('import dis\nx = %"""', []),
         ("a = [0]\n" * 20_000 + "!y\n" * 450, ["beyond"]),
         ("x = " + "-" * 100_000 + "1", []),
         ("x = " + "(" * 5_000 + ")" * 5_000, []),
         ("x" + ".x" * 60_000, []),
         ("x = 1" + " + 1" * 50_000, []),
         ("if x:\n" + "".join(" " * n + "if x:\n" for n in range(1, 99)) + " " * 99 + "x", []),
-        ("\x00import gc", ["characters"]),
+        ("\x00import dis", ["characters"]),
         ("\f" * 199_999, []),
         ("'" + "\u202e" * 199_000 + "'", ["characters"]),
     ],
@@ -414,7 +414,7 @@ def test_who_came_in_a_platforms_zip_is_known_by_its_number():
 )
 def test_code_that_is_hard_to_read_is_one_learners_remark(source, remarks):
     hard = notebook_of_learner(cells=[("softmax", source), (None, source)])
-    easy = notebook_of_learner(cells=[(None, "import gc")])
+    easy = notebook_of_learner(cells=[(None, "import dis")])
     results = results_of(STEM, [("ada", easy), ("bruno", hard), ("chiara", easy)])
     found = [sorted({flag.kind for flag in each.flags} - {"same"}) for each in results]
     assert [found[0], found[2]] == [["looks"], ["looks"]]
@@ -434,7 +434,7 @@ def put(folder, learner, content):
 
 def test_what_is_read_is_what_was_graded(tmp_path):
     notebook = nbformat.from_dict(
-        notebook_of_learner(cells=[(None, "import gc\nprint(1)"), *solution_sources(STEM).items()])
+        notebook_of_learner(cells=[(None, "import dis\nprint(1)"), *solution_sources(STEM).items()])
     )
     cell = next(cell for cell in notebook.cells if cell.id.startswith("extra-"))
     cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text="one\ntwo")]
