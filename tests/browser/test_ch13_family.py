@@ -194,7 +194,7 @@ def test_what_rotary_positions_buy_is_the_record(since):
         shown([run["validation"] for run in runs("since_2017", variant=variant, steps=1000)], 1, 3)
         for variant in ("as in GPT", "rotary positions")
     )
-    assert f"Rotary positions buy most: {new} nats instead of {old}" in text(since)
+    assert f"has to be learned first: {new} nats instead of {old}" in text(since)
 
 
 def test_what_text_to_text_learns_is_the_record_beside_what_takes_no_model(chapter):
