@@ -66,10 +66,11 @@
     footer.before(button);
   }
 
-  /** On the first page, say how far one is and where to go on. */
+  /** On the first page, say how far one is and where to go on, above its "Start with chapter 1". */
   function welcomeBack(links, done) {
-    const list = [...document.querySelectorAll("article ul")].find((each) => each.querySelector('a[href*="ch01_"]'));
-    if (!list || !done.size) return;
+    const list = [...document.querySelectorAll("article ol")].find((each) => each.querySelector('a[href*="ch01_"]'));
+    const start = document.querySelector('article p a[href*="ch01_"]');
+    if (!list || !start || !done.size) return;
     const pages = links.filter((link) => pageOf(link.href));
     const unread = pages.filter((link) => !done.has(pageOf(link.href)));
     const chaptersOf = (some) => new Set(some.map((link) => chapterOf(pageOf(link.href)))).size;
@@ -77,7 +78,7 @@
     const next = unread[0];
     const line = element("p", { className: "chapter-progress" }, `You have read ${all - left} of ${all} chapters. `);
     if (next) line.append("Go on with ", element("a", { href: next.href }, next.textContent.trim()), ".");
-    list.before(line);
+    start.closest("p").before(line);
     tick(list.querySelectorAll("a"), done);
   }
 
