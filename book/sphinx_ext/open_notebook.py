@@ -9,10 +9,12 @@ In a page, after the sentence that names the exercise:
 The first of a page becomes a short paragraph with the command that opens a copy of the notebook,
 the copy's path, and a link to read it in the book. Where `_config.yml` says that the course is on
 GitHub (`repository`), links open it in Colab and in Binder too. The others name the copy alone.
-`get-course`, on the first page, says how to get the course.
+`get-course`, on the first page, says how to get the course: from that place, or, without one, from
+the book itself, which then carries all of the last commit as a zip.
 """
 
 import re
+import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,9 +22,11 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
-from autograder.course import repository
+from autograder.course import ROOT, repository
 
 GET_COURSE = "get-course"  # a label on the first page
+ARCHIVE = "attention.zip"  # in the book's folder
+NEEDED = "You need Python 3.11 or newer, {} (on Windows, that is WSL). "
 NO_ADDRESS = (
     "In the course’s folder, “attention”, which you have from your teacher or from whoever sent you"
     " here, type in a terminal:"
@@ -79,15 +83,35 @@ class GetCourse(SphinxDirective):
     """The commands that get the course and open its notebooks."""
 
     def run(self):
-        """Return what they need, and a block of code with them."""
+        """Return what they need, and a block of code with them.
+
+        Raises:
+            subprocess.CalledProcessError: if git cannot make the zip.
+        """
         address, branch = self.config.course_repository
-        get = [f"git clone --branch {branch} {address} attention", "cd attention"]
         lab = "make lab    # the first time it sets everything up: one to five minutes"
-        lines = [*get, lab] if address else [lab]
-        needed = "You need Python 3.11 or newer, git and make (on Windows, that is WSL)."
-        told = [needed, "Type in a terminal:"] if address else [needed, NO_ADDRESS]
-        before = nodes.paragraph("", " ".join(told))
-        return [before, nodes.literal_block(text="\n".join(lines), language="sh")]
+        if address:
+            lines = [f"git clone --branch {branch} {address} attention", "cd attention", lab]
+            told = [nodes.Text(NEEDED.format("git and make") + "Type in a terminal:")]
+        elif (ROOT / ".git").exists():
+            lines = ["cd attention", lab]
+            told = [nodes.Text(NEEDED.format("and make")), self.download()]
+            told += [nodes.Text(", unpack it, and type in a terminal:")]
+        else:
+            lines, told = [lab], [nodes.Text(NEEDED.format("and make") + NO_ADDRESS)]
+        block = nodes.literal_block(text="\n".join(lines), language="sh")
+        return [nodes.paragraph("", "", *told), block]
+
+    def download(self):
+        """Put the last commit into the book as a zip; return a link to it, with its size."""
+        path = Path(self.env.app.outdir, ARCHIVE)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        command = ["git", "archive", "--prefix=attention/", f"--output={path}", "HEAD"]
+        subprocess.run(command, cwd=ROOT, check=True)
+        up = "../" * self.env.docname.count("/")
+        size = f"{path.stat().st_size / 1e6:.0f} MB"
+        link = nodes.reference("", "Download the course", refuri=up + ARCHIVE, internal=True)
+        return nodes.inline("", "", link, nodes.Text(f" ({size})"))
 
 
 def links_elsewhere(path, address, branch):

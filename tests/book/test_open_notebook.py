@@ -6,6 +6,7 @@ import html
 import re
 import shutil
 from html.parser import HTMLParser
+from zipfile import ZipFile
 
 import pytest
 from sphinx.application import Sphinx
@@ -15,6 +16,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 from autograder.authoring.loading import load_exercises
 from autograder.course import ROOT, chapters, notebook_of, pages_of
 from autograder.tools.new_exercise import COUNT, NUMBERS
+from book.sphinx_ext import open_notebook
 from book.sphinx_ext.open_notebook import links_elsewhere
 
 GET_COURSE = "#get-course"  # as seen from the first page itself
@@ -118,7 +120,6 @@ def test_links_are_made_for_a_repository_on_github(address, name):
 @pytest.mark.parametrize(
     ("repository", "told"),
     [
-        (("", "main"), "from your teacher or from whoever sent you here"),
         (("https://example.org/attention", "main"), "git clone --branch main https://example.org"),
         (
             ("https://github.com/someone/attention", "2027"),
@@ -130,6 +131,22 @@ def test_the_first_page_says_how_to_get_the_course(built, repository, told):
     built(course_repository=repository)
     assert told in built.page
     assert "make lab" in built.page
+
+
+def test_without_a_public_place_the_book_hands_out_the_course_itself(built, tmp_path):
+    built(course_repository=("", "main"))
+    assert re.search(r"Download the course \(\d MB\), unpack it, and type", built.page)
+    assert 'href="attention.zip"' in (tmp_path / "out" / "index.html").read_text()
+    with ZipFile(tmp_path / "out" / "attention.zip") as handed_out:
+        assert {"attention/Makefile", f"attention/{PATH}.ipynb"} <= set(handed_out.namelist())
+    assert "cd attention\nmake lab" in built.page
+
+
+def test_a_book_that_is_built_outside_of_git_sends_to_the_teacher(built, tmp_path, monkeypatch):
+    monkeypatch.setattr(open_notebook, "ROOT", tmp_path)
+    built(course_repository=("", "main"))
+    assert "from your teacher or from whoever sent you here" in built.page
+    assert not (tmp_path / "out" / "attention.zip").exists()
 
 
 def test_what_a_page_has_said_once_it_does_not_say_again(built):
