@@ -157,6 +157,19 @@ def test_a_step_by_kind_is_all_of_its_calls():
     assert calls["aten::mm"] == 3 and kinds["matrix products"] > 0
 
 
+def test_calls_are_counted_within_another():
+    x = torch.ones(2, 3)
+
+    def step():
+        x @ x.mT
+        with torch.profiler.record_function("outer, once"):
+            (x @ x.mT) @ x
+
+    assert measured_cost.calls_within(step, "aten::mm", "outer") == 2
+    assert measured_cost.calls_within(step, "aten::mm", "aten::matmul") == 3
+    assert measured_cost.calls_within(step, "aten::mm", "inner") == 0
+
+
 def test_two_steps_on_a_line_predict_a_third_and_their_utilization_does_not():
     work = [step_times.flops(width) for width in step_times.WIDTHS]
     found = step_times.misses({"seconds": [0.01 + 1e-11 * each for each in work]})

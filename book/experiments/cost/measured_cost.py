@@ -125,6 +125,22 @@ def profiled(step, rounds=7):
     return sorted(rows, key=lambda row: -row[2]), kinds
 
 
+def calls_within(step, name, outer):
+    """Run a step under the profiler, and count the calls of that name which a call whose name
+    begins with `outer` makes, by itself or through others.
+    """
+    with profile(activities=[ProfilerActivity.CPU]) as seen:
+        step()
+    calls = [each for each in seen.events() if each.name == name]
+    return sum(any(by.startswith(outer) for by in callers(each)) for each in calls)
+
+
+def callers(call):
+    """Yield the names of the calls within which a profiled call was made, from the inside out."""
+    while call := call.cpu_parent:
+        yield call.name
+
+
 def kind_of(name):
     """Return the kind that a call belongs to, by its name."""
     for kind, parts in PARTS_OF_NAMES.items():
