@@ -19,9 +19,12 @@ PIECE, LEFT = 2**21, 24 * 2**20
 LITTLE = 2**20  # bytes of arrays that a function may have kept from before, whatever is asked
 
 
-def returned_in_tiles(implementation, inputs):
+def returned_in_tiles(implementation, inputs, **limits):
     """Note what an attention in tiles returns that must not make a large tensor, nor compute a
     score twice.
+
+    Args:
+        limits: further ones; see `autograder.shared.probes.tensors_made.NoLargeTensor`.
     """
     from autograder.shared.probes.tensors_made import NoLargeTensor
 
@@ -31,18 +34,18 @@ def returned_in_tiles(implementation, inputs):
     watch = NoLargeTensor(
         most_numbers=max(query_len, block_size) * max(block_size, d_k, d_v),
         most_operations=int(SLACK * 2 * rows * columns * (d_k + d_v)),
+        **limits,
     )
     with watch:
         result = implementation(*inputs.values())
-    if watch.refused:
-        raise Unfit(watch.refused)
+    watch.end()
     return {"result": result}
 
 
 def returned_in_little_memory(implementation, inputs):
     """As `returned_in_tiles`, where there is too little memory for a table of all scores: what
     keeps it away is the system, wherever it limits what a process may hold. Nor may there be room
-    for it in arrays that the function made before it was called.
+    for it in arrays that the function made before it was called, or be computed out of sight.
     """
     import torch
     import torch._dynamo  # a process's first mode imports it; now there is room
@@ -50,7 +53,8 @@ def returned_in_little_memory(implementation, inputs):
     from autograder.shared.probes.tensors_made import bytes_within_reach
 
     scores = len(inputs["query"]) * len(inputs["key"])
-    if (held := bytes_within_reach(implementation)) >= max(scores, LITTLE):
+    little = max(scores, LITTLE)
+    if (held := bytes_within_reach(implementation)) >= little:
         raise Unfit(
             f"has arrays of {held:,} bytes within reach that were there before its call; all"
             f" {scores:,} scores could lie there"
@@ -60,7 +64,7 @@ def returned_in_little_memory(implementation, inputs):
     rows = torch.ones(256, 2, dtype=torch.float64)
     (rows @ rows.T).exp_().softmax(-1), rows.numpy() @ rows.numpy().T
     with little_memory():
-        return returned_in_tiles(implementation, inputs)
+        return returned_in_tiles(implementation, inputs, most_written=little, least_numbers=scores)
 
 
 @contextlib.contextmanager

@@ -33,12 +33,17 @@ class NoLargeTensor(TorchDispatchMode, metaclass=FrozenType):
     Args:
         most_numbers: of one floating tensor.
         most_operations: of all products of matrices together, at 2 for each multiplication.
+        most_written: bytes of the memory that it may write into and has not made itself.
+        least_numbers: that it makes in all, of floating ones: a function which makes fewer, in
+            sight, computes elsewhere.
     """
 
-    def __init__(self, most_numbers, most_operations):
+    def __init__(self, most_numbers, most_operations, most_written=math.inf, least_numbers=0):
         super().__init__()
         self.most_numbers, self.most_operations = most_numbers, most_operations
-        self.operations, self.refused = 0, None
+        self.most_written, self.least_numbers = most_written, least_numbers
+        self.operations, self.numbers, self.refused = 0, 0, None
+        self.made, self.written = set(), {}  # places in memory; their bytes
 
     def __torch_dispatch__(self, function, types, arguments=(), named=None):
         named = named or {}
@@ -46,12 +51,45 @@ class NoLargeTensor(TorchDispatchMode, metaclass=FrozenType):
             self.see_product(*(arguments[place] for place in places))
         result = function(*arguments, **named)
         # most are single ones, and small: a learner's tiles are thousands
-        for made in (result,) if isinstance(result, torch.Tensor) else tensors_in(result):
-            if made.numel() > self.most_numbers and made.is_floating_point():
-                before = {memory_of(each) for each in tensors_in((arguments, named))}
-                if memory_of(made) not in before:
-                    self.see(tuple(made.shape))
+        results = (result,) if isinstance(result, torch.Tensor) else tensors_in(result)
+        before = {memory_of(each) for each in tensors_in((arguments, named))}
+        for each in results:
+            if each.is_floating_point():
+                self.see_tensor(each, before, function.is_view)
+        if function._schema.is_mutable:
+            for each in results or tensors_in((arguments, named)):
+                self.see_written(each)
         return result
+
+    def see_tensor(self, tensor, before, is_view):
+        """See a floating tensor that was made, or changed, where these places in memory were."""
+        if memory_of(tensor) not in before:
+            self.made.add(memory_of(tensor))
+            if tensor.numel() > self.most_numbers:
+                self.see(tuple(tensor.shape))
+        if not is_view:
+            self.numbers += tensor.numel()
+
+    def see_written(self, tensor):
+        """See a tensor that was written into."""
+        if memory_of(tensor) not in self.made:
+            self.written[memory_of(tensor)] = tensor.untyped_storage().nbytes()
+        if (written := sum(self.written.values())) > self.most_written:
+            self.refuse(
+                f"writes into tensors of {written:,} bytes that it has not made in this call; all"
+                " scores could lie there"
+            )
+
+    def end(self):
+        """Raise what was refused, caught or not, and whether too little was to be seen."""
+        if self.refused:
+            raise Unfit(self.refused)
+        if self.numbers < self.least_numbers:
+            raise Unfit(
+                f"is asked for {self.least_numbers:,} scores, and makes only {self.numbers:,}"
+                " numbers in tensors of PyTorch; what it computes elsewhere, in NumPy for example,"
+                " nobody can follow here. Compute all of it with the tensors"
+            )
 
     def see_product(self, one, other):
         shape = (*one.shape[:-1], *other.shape[one.ndim - 1 :])
@@ -116,26 +154,30 @@ def parts_of(value, names):
                 parts += (scope[name] for name in loaded & scope.keys())
         return parts
     if issubclass(kind, ModuleType | type):
-        own = vars(value)
+        lines = type.__dict__["__mro__"].__get__(value) if issubclass(kind, type) else [value]
+        own = {name: each for line in reversed(lines) for name, each in vars(line).items()}
         parts = [own[name] for name in names & own.keys()]
         if issubclass(kind, type):  # a call of one of its objects names no method
             parts += (each for each in own.values() if type(each) is FunctionType)
         return [each for each in parts if not is_of_a_library(each)]
-    if issubclass(kind, np.ndarray) and np.ndarray.base.__get__(value) is not None:
-        return [np.ndarray.base.__get__(value)]
+    if issubclass(kind, np.ndarray):
+        objects = np.ndarray.tolist(value) if np.ndarray.dtype.__get__(value).hasobject else None
+        return [np.ndarray.base.__get__(value), objects, getattr(value, "__dict__", None)]
     return [value.obj] if kind is memoryview else get_referents(value)
 
 
 def names_in(code):
-    """Return the global names that code loads, and all that it names, attributes included; with
-    those of the functions that are defined in it.
+    """Return the global names that code loads, and all that it names, attributes and texts
+    included; with those of the functions that are defined in it.
     """
     steps = dis.get_instructions(code)
     loaded = {step.argval for step in steps if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     inner = [names_in(each) for each in code.co_consts if isinstance(each, CodeType)]
     return (
         frozenset(loaded.union(*(each for each, _ in inner))),
-        frozenset(code.co_names).union(*(each for _, each in inner)),
+        frozenset(code.co_names).union(
+            (each for each in code.co_consts if type(each) is str), *(each for _, each in inner)
+        ),
     )
 
 

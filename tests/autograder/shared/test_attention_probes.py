@@ -175,6 +175,13 @@ MADE_BEFORE = {
     "as bytes": "kept = bytearray(room.nbytes)\ndef attend(*given): return kept",
     "as dates": "kept = np.empty(1_125_000, dtype='M8[s]')\ndef attend(*given): return kept",
     "in a builtin": "import builtins\nbuiltins.kept = room\ndef attend(*given): return kept",
+    "in an array of objects": "kept = np.empty(1, dtype=object)\nkept[0] = room\n"
+    "def attend(*given): return kept[0]",
+    "in an array of one's own kind": "class Mine(np.ndarray): pass\nkept = np.zeros(1).view(Mine)\n"
+    "kept.room = room\ndef attend(*given): return kept.room",
+    "in a class that is inherited": "class Kept: here = [room]\nclass Below(Kept): pass\n"
+    "def attend(*given): return Below.here",
+    "by a text": "class Kept: here = [room]\ndef attend(*given): return getattr(Kept, 'here')",
 }
 
 
@@ -190,6 +197,55 @@ def test_a_table_that_was_made_before_the_call_is_found(where):
     finally:
         for module in (torch, builtins):
             vars(module).pop("kept", None)
+
+
+# Where no look from outside finds it: an object of C++ that holds a tensor.
+HIDDEN = torch.futures.Future()
+
+
+def by_rows(query, key, value, rows_of_scores):
+    """Attend with rows of scores that lie somewhere, written into in place."""
+    for start in range(0, len(query), 64):
+        rows = rows_of_scores[start : start + 64, : len(key)]
+        rows = rows[: len(query) - start]
+        torch.mm(query[start : start + 64], key.mT, out=rows)
+        rows.div_(query.shape[-1] ** 0.5).exp_()
+    total = rows_of_scores.sum(-1, keepdim=True)
+    return rows_of_scores @ value / total, total.log()[:, 0]
+
+
+def test_a_table_that_no_look_finds_is_seen_when_it_is_written_into():
+    HIDDEN.set_result(torch.empty(3000, 3000, dtype=torch.float64))
+
+    def attend(query, key, value, block_size, causal=False):
+        return by_rows(query, key, value, HIDDEN.wait())
+
+    assert "has not made in this call" in told(attend, NO_ROOM)["unfit"]
+    assert bytes_within_reach(attend) < 1_000_000  # or the test asks for something else
+
+
+def test_what_is_computed_elsewhere_is_not_followed():
+    def in_numpy(query, key, value, block_size, causal=False):
+        parts = []
+        for some in query.numpy().reshape(-1, 50, query.shape[-1]):
+            scores = some @ key.numpy().T / query.shape[-1] ** 0.5
+            most = scores.max(-1, keepdims=True)
+            shares = np.exp(scores - most)
+            total = shares.sum(-1, keepdims=True)
+            parts.append((shares @ value.numpy() / total, (most + np.log(total))[:, 0]))
+        return tuple(torch.from_numpy(np.concatenate(each)) for each in zip(*parts, strict=True))
+
+    said = told(in_numpy, NO_ROOM)["unfit"]
+    assert "is asked for 9,000,000 scores" in said and "in NumPy for example" in said
+
+
+def test_a_tensor_made_of_plain_numbers_may_be_written_into():
+    def started(query, key, value, block_size, causal=False):
+        total = torch.tensor([[0.0]] * len(query), dtype=query.dtype)
+        total += torch.from_numpy(np.zeros((len(query), 1)))
+        return tiled_attention(query, key, value, block_size, causal)
+
+    assert "result" in told(started, NO_ROOM)
 
 
 def test_what_a_notebook_holds_is_not_within_reach_of_code_that_does_not_name_it():
