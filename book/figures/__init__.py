@@ -141,6 +141,7 @@ from book.figures.flow.ch13_since_2017 import (
     old_and_new_layer,
     three_ways_to_look_back,
 )
+from book.figures.flow.first_page import one_query
 from book.figures.flow.two_sentences import crossing_lines, word_links
 from book.figures.maps import attention_map, heatmap, open_graph
 from book.figures.style import use_house_style

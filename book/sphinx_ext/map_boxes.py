@@ -21,7 +21,7 @@ class Box:
         short: its name in the small map: words of the same name.
         does: what it does, in one sentence.
         page: stem of the page that teaches it.
-        part: ENCODER, DECODER, INSIDE (an attention) or AROUND (the model).
+        part: ENCODER, DECODER, INSIDE (an attention, or why there is one) or AROUND (the model).
         column: from 0 to 5.
         role: its colour in `palette.css`.
         phase: what the translator does while this part is at work: "read" or "write".
@@ -113,7 +113,7 @@ BOXES = (
         "ch03_bottleneck",
         INSIDE,
         4,
-        "query",
+        "grey",
     ),
     Box(
         "dot-product",

@@ -22,7 +22,7 @@ WIDTH, HEIGHT = 98, 66  # of a box on a wide screen
 GAP = 16
 MARGIN = 10
 APART = 16  # what is inside of an attention, from the encoder
-PHONE_WIDTH = 150
+PHONE_WIDTH, PHONE_GAP = 132, 60  # between its columns, the name of an arrow has room
 SMALL_HEIGHT, SMALL_GAP = 26, 14
 FONT = 13  # of a label
 SMALL_FONT = 12  # of a chapter's number, and of the small map
@@ -54,7 +54,7 @@ def phone_place(box):
             + (8 if box.column > 1 else 0)
             + (14 if box.part == INSIDE else 0)
         )
-    return 8 + right * (PHONE_WIDTH + 24), top, PHONE_WIDTH, HEIGHT
+    return 8 + right * (PHONE_WIDTH + PHONE_GAP), top, PHONE_WIDTH, HEIGHT
 
 
 def small_place(box):
@@ -116,7 +116,7 @@ def surroundings(layout):
     frames = [
         frame(of[ENCODER][2:], layout, "encoder"),
         frame(of[DECODER][2:5], layout, "decoder"),
-        frame(of[INSIDE], layout, "query"),
+        frame(of[INSIDE][1:], layout, "query"),
     ]
     if layout == "wide":
         loop = "M629 250V282H59V250" + head(59, 250, "up")
@@ -127,26 +127,27 @@ def surroundings(layout):
             note(678, 154, "il tuo gatto è un …", "end", "words"),
             note(238, 30, "Encoder, 2 layers", kind="encoder"),
             note(238, 170, "Decoder, 2 layers", kind="decoder"),
-            note(502, 30, "Attention: why and how", kind="query"),
+            note(700, 30, "Inside attention", "end", "query"),
             note(411, 148, "memory", kind="encoder"),
             note(344, 300, "each written word goes back in", "middle"),
             note(10, 330, "Around the model"),
         ]
     else:
         loop = "M332 551H346V73H332" + head(332, 73, "left")
-        out = "M257 584V602" + head(257, 602, "down")
-        paths = [*arrows(layout), "M83 26V40" + head(83, 40, "down"), loop, out]
+        out = "M266 584V602" + head(266, 602, "down")
+        paths = [*arrows(layout), "M74 26V40" + head(74, 40, "down"), loop, out]
         notes = [
-            note(83, 20, "your cat is …", "middle", "words"),
-            note(257, 28, "written words", "middle"),
-            note(257, 618, "il tuo gatto è …", "middle", "words"),
+            note(74, 20, "your cat is …", "middle", "words"),
+            note(266, 28, "written words", "middle"),
+            note(266, 618, "il tuo gatto è …", "middle", "words"),
             note(8, 225, "Encoder, 2 layers", kind="encoder"),
-            note(182, 225, "Decoder, 2 layers", kind="decoder"),
-            note(28, 422, "Attention: why, how", kind="query"),
+            note(200, 225, "Decoder, 2 layers", kind="decoder"),
+            note(170, 356, "memory", "middle", "encoder"),
+            note(28, 520, "Inside attention", kind="query"),
             note(8, 640, "Around the model"),
         ]
     lines = f'<path class="arrow" d="{"".join(paths)}"/>'
-    key = mark(*((482, 22) if layout == "wide" else (8, 414)), 14)  # explains the boxes' marks
+    key = mark(*((572, 22) if layout == "wide" else (8, 512)), 14)  # explains the boxes' marks
     return f'<g aria-hidden="true">{"".join(frames)}{lines}{"".join(notes)}{key}</g>'
 
 

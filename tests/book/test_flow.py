@@ -65,6 +65,10 @@ ONE_STEP = {"readout": np.eye(2), "scores": [1, 0], "probabilities": [0.73, 0.27
 ONE_STEP |= {"error": [-0.27, 0.27], "row": [1.27, -0.27], "moved": [[1.27, 0], [-0.27, 1]]}
 PATHS = np.array([[[2, 1], [2, 2], [2, 0]], [[0, 2], [0, 3], [0, -2]]], dtype=float)
 EXAMPLES = {  # the picture -> what it is given
+    "one_query": (
+        *(["your", "cat", "is", "a", "lovely", "cat"], [13.4, 10.4, -1.8, 2.2, -9.7, 2.8]),
+        *([0.95, 0.05, 0, 0, 0, 0], "il"),
+    ),
     "sentence_to_rows": (TOKENS, IDS, one_hot(IDS, 9), ENTRIES, TABLE, embed(IDS, TABLE)),
     "scatter_add": (TOKENS, IDS, GRADIENT, ENTRIES, embedding_gradient(IDS, GRADIENT, 9)),
     "one_pair_learns": (
@@ -263,6 +267,10 @@ def test_the_numbers_are_those_that_were_computed():
     for drawing, number in itertools.product((by_hand.wide, by_hand.phone), WEIGHTS[0]):
         assert f"{number:.3f}" in words_in(drawing)
     assert all(f"{number:.3f}" in words_in(by_hand.phone) for number in OUTPUT[0])
+    asked = PICTURES["one_query"](*EXAMPLES["one_query"])
+    for drawing in (asked.wide, asked.phone):
+        assert "13.4 0.95" in words_in(drawing) and "\N{MINUS SIGN}9.7 0.00" in words_in(drawing)
+    assert "your: score 13.4, share 0.95" in asked.alt and asked.alt.endswith("find il.")
     summed = PICTURES["scatter_add"](*EXAMPLES["scatter_add"])
     twice = GRADIENT[0] + GRADIENT[3]  # "cats" is at both positions
     assert f"cats gets [{twice[0]:g}, {twice[1]:g}]" in summed.alt
