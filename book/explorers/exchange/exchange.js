@@ -68,8 +68,8 @@
 
     const given = figure("The vectors that the decoder gets: choose one for each place", picked);
     const outcome = figure("What it writes, and how likely each word was", written);
-    const legend = html("p", { class: "explorer-note" }, `Green line: as in the ${names[0]}’s ` +
-      `translation. Double purple line: as in the ${names[1]}’s.`);
+    const legend = html("p", { class: "explorer-note" }, `Single line: as in the ${names[0]}’s ` +
+      `translation. Double green line: as in the ${names[1]}’s.`);
     const both = html("div", { class: "explorer-buttons" }, ...rows);
     return { update, children: [given, both, outcome, legend, verdict] };
   }
