@@ -325,4 +325,9 @@ def test_an_exchange_of_vectors_says_what_the_decoder_writes_then(first_page):
     assert words.all_inner_texts() == ["la", "tua", "sedia", "è", "una", "sedia", "adorabile"]
     exchange.locator(".exchange-column").nth(1).locator("label").first.click()
     assert words.all_inner_texts() == state["outcomes"][0b111101]["words"]
+    exchange.get_by_role("button", name="all of the cat’s").click()
+    exchange.locator(".exchange-column").nth(1).locator("label").last.click()
+    assert words.all_inner_texts() == state["outcomes"][0b10]["words"]
+    verdict = exchange.locator(".explorer-verdict").inner_text()
+    assert verdict.startswith("The first “chair” of the chair’s sentence: the decoder writes")
     assert first_page.errors_seen == []

@@ -59,11 +59,9 @@
       const which = places.length === 0 ? [`All vectors are of the ${names[0]}’s sentence`]
         : places.length === columns.length ? [`All vectors are of the ${names[1]}’s sentence`]
           : places.length > 3 ? [`${counted(places.length, "vector")} of the ${names[1]}’s sentence`]
-            : [...listed(places.map((place) => named(sentences[1], place))),
-              ` of the ${names[1]}’s sentence`];
-      say(said`${which}: the decoder writes ${italian(`“${words.join(" ")}”`)}.`
-        .map((part, i) => (i === 0 && typeof part === "string"
-          ? part.replace(/^t/, "T") : part)));
+            : [...listed(places.map((place, i) => (i ? named(sentences[1], place)
+              : named(sentences[1], place).replace(/^t/, "T")))), ` of the ${names[1]}’s sentence`];
+      say(said`${which}: the decoder writes ${italian(`“${words.join(" ")}”`)}.`);
     }
 
     const given = figure("The vectors that the decoder gets: choose one for each place", picked);
