@@ -3,6 +3,7 @@ cache.
 """
 
 import contextlib
+import ctypes
 import mmap
 
 import numpy as np
@@ -16,6 +17,10 @@ SLACK = 1.5  # so many times the operations that are needed; computing scores tw
 # Bytes: address space is taken in pieces, and so much of it is left. A table of 3000 x 3000 scores
 # takes 34 MiB even in float32; a block of 3000 x 64 in float64 takes 1.5.
 PIECE, LEFT = 2**21, 24 * 2**20
+# glibc's malloc: what is at least so large, in bytes, gets a mapping of its own, and gives it back.
+# On the heap, small results that are kept would lie between large ones, which then leave holes.
+MAPPED_FROM, USUALLY_MAPPED_FROM = 2**14, 2**17
+M_MMAP_THRESHOLD = -3
 LITTLE = 2**20  # bytes of arrays that a function may have kept from before, whatever is asked
 
 
@@ -69,9 +74,12 @@ def returned_in_little_memory(implementation, inputs):
 
 @contextlib.contextmanager
 def little_memory():
-    """Take the address space that a limited process has left, but for a part."""
+    """Take the address space that a limited process has left, but for a part; and let no hole in
+    the heap take of that.
+    """
     taken = []
     if is_limited():
+        map_from(MAPPED_FROM)
         with contextlib.suppress(OSError, MemoryError, ValueError):
             while True:
                 taken.append(mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))
@@ -82,6 +90,14 @@ def little_memory():
     finally:
         for each in taken:
             each.close()
+        if is_limited():
+            map_from(USUALLY_MAPPED_FROM)
+
+
+def map_from(size):
+    """Have malloc map what is at least so large; where there is no glibc, do nothing."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, size)
 
 
 def is_limited():
