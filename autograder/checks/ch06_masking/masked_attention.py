@@ -12,7 +12,13 @@ from autograder.authoring.drawn import draw, drawn
 from autograder.authoring.usual import each
 from autograder.checks.ch06_masking import padding_first, sentences
 from autograder.shared.laws import between_the_values, sums_to_one, zero_where_masked
-from autograder.shared.probes import arguments_after, gradients, moved, returned_for_views
+from autograder.shared.probes import (
+    arguments_after,
+    device_kept,
+    gradients,
+    moved,
+    returned_for_views,
+)
 from solutions.ch06_masking import causal_mask, decoder_mask, masked_attention, padding_mask
 
 
@@ -200,6 +206,11 @@ shown(
     "float16, with a query that may attend to nothing",
     attention_case(3, 3, 4, under=with_an_empty_row, dtype=torch.float16),
     laws=(zero_where_masked,),
+)
+shown(
+    'the result is on the device of the arguments, here "meta"',
+    attention_case(2, 3, 2, under=any_mask),
+    probe=device_kept,
 )
 shown(
     "the arguments stay as they were",
@@ -469,6 +480,16 @@ def always_there(query, key, value, mask=None):
 
 checks.exchanged("query", "key")
 checks.exchanged("key", "value")
+
+
+@wrong(
+    "attention is computed on the CPU",
+    """The arguments may lie on a GPU. Where does your function take them, and where does its result
+    lie?""",
+    around=True,
+)
+def on_the_cpu(right, query, key, value, mask=None):
+    return right(query.cpu(), key.cpu(), value.cpu(), None if mask is None else mask.cpu())
 
 
 wrong(

@@ -5,7 +5,7 @@ import torch
 from autograder.authoring.checks import Checks
 from autograder.checks.ch06_masking import padding_anywhere, padding_first, sentences, short_ids
 from autograder.shared.laws import hides_padding
-from autograder.shared.probes import arguments_after, returned_for_views
+from autograder.shared.probes import arguments_after, device_kept, returned_for_views
 from solutions.ch06_masking import padding_mask
 
 checks = Checks(padding_mask, laws=(hides_padding,))
@@ -15,6 +15,7 @@ shown("a word may be attended to, padding may not", sentences([3, 1], 3), weight
 shown("padding may have any id, and 0 may be a word", sentences([3, 2], 4, pad_id=20), weight=2)
 shown("as many sentences as positions", sentences([4, 3, 2, 1], 4))
 shown("padding may come in front", padding_first([4, 2, 1], 4))
+shown('the mask is on the device of the ids, here "meta"', sentences([3, 1], 3), probe=device_kept)
 shown("the token ids stay as they were", sentences([3, 1], 3), probe=arguments_after)
 hidden("a larger batch", sentences([9, 1, 4, 6, 2], 9), weight=2)
 hidden("another id of padding", sentences([6, 2, 3], 6, pad_id=3), weight=2)
@@ -46,6 +47,18 @@ wrong(
 )
 def above(token_ids, pad_id=0):
     return (token_ids > pad_id)[:, None, None, :]
+
+
+@wrong(
+    "a mask is made on the CPU",
+    """You make a new tensor, and PyTorch makes it on the default device. Which argument tells where
+    the mask has to be?""",
+)
+def on_the_default_device(token_ids, pad_id=0):
+    mask = torch.ones(len(token_ids), 1, 1, token_ids.shape[1], dtype=torch.bool)
+    for row, column in zip(*torch.where(token_ids == pad_id), strict=True):
+        mask[int(row), 0, 0, int(column)] = False
+    return mask
 
 
 wrong(
@@ -92,7 +105,8 @@ checks.usual("as numbers")
 )
 def by_length(token_ids, pad_id=0):
     lengths = (token_ids != pad_id).sum(dim=1)
-    return (torch.arange(token_ids.shape[1]) < lengths[:, None])[:, None, None]
+    place = torch.arange(token_ids.shape[1], device=token_ids.device)
+    return (place < lengths[:, None])[:, None, None]
 
 
 wrong(

@@ -11,6 +11,7 @@ from autograder.shared.probes import (
     arguments_after,
     attended_in_chunks,
     continued_again,
+    device_kept,
     gradients_through_cache,
     returned_with_cache,
 )
@@ -81,6 +82,11 @@ shown("word after word", chunks(1, 1, 1, 1, 1), probe=attended_in_chunks, weight
 shown("chunks of different lengths", chunks(3, 1, 4), probe=attended_in_chunks, weight=2)
 shown("a cache can be continued in two ways", chunks(3, 2, 2, 1), probe=continued_again)
 shown("gradients flow through the cache", chunks(2, 1, 2), probe=gradients_through_cache)
+shown(
+    'the result is on the device of the arguments, here "meta"',
+    new_words(2, 3),
+    probe=device_kept,
+)
 shown("the cache stays as it was", new_words(2, 3), probe=arguments_after)
 hidden("a single word without a cache", new_words(1))
 hidden("many words without a cache", new_words(9, heads=3), weight=2)
@@ -100,6 +106,14 @@ hidden("in float32", new_words(3, 5, dtype=torch.float32))
 hidden("a cache is continued again, word by word", chunks(2, 1, 1, 1), probe=continued_again)
 hidden("gradients flow through a longer cache", chunks(3, 3, 1), probe=gradients_through_cache)
 hidden("arguments stay as they were", new_words(1, 4), probe=arguments_after)
+
+
+wrong(
+    "positions are counted on the CPU",
+    """You count positions in a new tensor, and PyTorch makes it on the default device. With which
+    tensors does it meet?""",
+    places=lambda new, length, device: places_of(new, length, None),
+)
 
 
 wrong(

@@ -135,14 +135,13 @@ def device_kept(implementation, inputs):
     """
     import torch
 
-    from autograder.shared.probes.device_labels import DeviceLabels, LostByDefault
+    from autograder.shared.probes.device_labels import DeviceLabels, LostByDefault, tensors_in
 
     function, arguments = prepared_call(implementation, inputs)
     names, values = tuple(arguments), tuple(arguments.values())
     labels = DeviceLabels()
-    for value in values:
-        if is_tensor(value):
-            labels.put(value, "meta")
+    for tensor in tensors_in(values):
+        labels.put(tensor, "meta")
     with labels:
         label = labels.of(first_of(function(*values)))
     if "device" in names:

@@ -24,5 +24,5 @@ def tiled_attention(query, key, value, block_size, causal=False):
     whole = sums[0]
     for each in sums[1:]:
         whole = torch.logaddexp(whole, each)
-    output = sum((each - whole).exp() * part for each, part in zip(sums, outputs))
+    output = sum((each - whole).exp() * part for each, part in zip(sums, outputs, strict=True))
     return output, whole[:, 0]
