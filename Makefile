@@ -80,16 +80,20 @@ test: system-packages lint  ## what must stay true
 	$(PYTEST) -m "not long"
 
 # Five parts, each of less than an hour.
-test-long: test-long-attacks test-long-grader test-long-book test-long-course test-long-hub  ## the same, whole; each part alone: test-long-attacks, -grader, -book, -course, -hub
+test-long: test-long-attacks test-long-grader test-long-book test-long-family test-long-course test-long-hub  ## the same, whole; each part alone: test-long-attacks, -grader, -book, -family, -course, -hub
 
 ATTACKS := $(addprefix tests/autograder/grading/,test_attacks.py test_fuzz.py)
-test-long-attacks test-long-grader test-long-book test-long-course test-long-hub: system-packages .venv/.ready-tests
+# Claims of chapter 13, which take as long as those of all other chapters together.
+FAMILY := $(wildcard tests/book/test_family_*.py) tests/book/test_examine.py
+test-long-attacks test-long-grader test-long-book test-long-family test-long-course test-long-hub: system-packages .venv/.ready-tests
 test-long-attacks:
 	$(PYTEST) $(ATTACKS)
 test-long-grader:
 	$(PYTEST) tests/autograder $(addprefix --ignore=,$(ATTACKS))
 test-long-book:
-	$(PYTEST) tests/book
+	$(PYTEST) tests/book $(addprefix --ignore=,$(FAMILY))
+test-long-family:
+	$(PYTEST) $(FAMILY)
 test-long-course:
 	$(PYTEST) tests $(addprefix --ignore=tests/,autograder book hub)
 test-long-hub:
