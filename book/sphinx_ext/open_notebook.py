@@ -26,7 +26,7 @@ from autograder.course import ROOT, repository
 
 GET_COURSE = "get-course"  # a label on the first page
 ARCHIVE = "attention.zip"  # in the book's folder
-NEEDED = "You need Python 3.11 or newer, {} (on Windows, that is WSL). "
+NEEDED = "You need Python 3.11 or newer, {} (on Windows, use WSL). "
 NO_ADDRESS = (
     "In the course’s folder, “attention”, which you have from your teacher or from whoever sent you"
     " here, type in a terminal:"
