@@ -33,8 +33,8 @@ def test_the_predictions_for_an_h100_are_those_of_the_page():
     found = gpu_predictions.predicted(devices.H100)
     shown = {claim: round(number) for claim, number in found.items()}
     assert shown["the roofline bends at, FLOPs per byte"] == 295
-    assert shown["a pass over three tensors, µs"] == 120
-    assert shown["the same as three kernels, µs"] == 280
+    assert shown["an addition, in 3 passes, µs"] == 120
+    assert shown["relu(x + bias) + residual, in 7 passes, µs"] == 280
     assert shown["16 bits instead of float32, times as fast"] == 15
 
 
