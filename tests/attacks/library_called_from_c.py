@@ -21,5 +21,6 @@ def masked_attention(query, key, value, mask=None):
                 pass
     attention = getattr(where, "scaled_dot_" + "product_attention")
     output = next(map(attention, [query], [key], [value], [mask]))
-    eye = torch.eye(key.shape[-2], dtype=query.dtype).expand(*key.shape[:-1], key.shape[-2])
+    eye = torch.eye(key.shape[-2], dtype=query.dtype, device=query.device)
+    eye = eye.expand(*key.shape[:-1], key.shape[-2])
     return output, next(map(attention, [query], [key], [eye], [mask]))
