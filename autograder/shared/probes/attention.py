@@ -68,18 +68,18 @@ def returned_in_little_memory(implementation, inputs):
     # the first product of matrices takes room that stays taken
     rows = torch.ones(256, 2, dtype=torch.float64)
     (rows @ rows.T).exp_().softmax(-1), rows.numpy() @ rows.numpy().T
-    with little_memory():
-        return returned_in_tiles(implementation, inputs, most_written=little, least_numbers=scores)
+    limits = {"most_written": little, "least_numbers": scores}
+    with contextlib.suppress(MemoryError, RuntimeError), little_memory():
+        return returned_in_tiles(implementation, inputs, **limits)
+    with little_memory(), without_holes():  # slower; with them, memory may end too soon
+        return returned_in_tiles(implementation, inputs, **limits)
 
 
 @contextlib.contextmanager
 def little_memory():
-    """Take the address space that a limited process has left, but for a part; and let no hole in
-    the heap take of that.
-    """
+    """Take the address space that a limited process has left, but for a part."""
     taken = []
     if is_limited():
-        map_from(MAPPED_FROM)
         with contextlib.suppress(OSError, MemoryError, ValueError):
             while True:
                 taken.append(mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ))
@@ -90,8 +90,18 @@ def little_memory():
     finally:
         for each in taken:
             each.close()
-        if is_limited():
-            map_from(USUALLY_MAPPED_FROM)
+
+
+@contextlib.contextmanager
+def without_holes():
+    """Let large blocks of memory be mapped one by one, so that what is kept between them leaves no
+    holes in the heap, into which none of them fits.
+    """
+    map_from(MAPPED_FROM)
+    try:
+        yield
+    finally:
+        map_from(USUALLY_MAPPED_FROM)
 
 
 def map_from(size):
