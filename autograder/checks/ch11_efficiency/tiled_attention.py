@@ -147,10 +147,7 @@ shown(
 shown("scores around a thousand", scores_around(1000.0, 4, 9, 3), weight=3)
 shown("scores far below zero", scores_around(-1000.0, 4, 9, 3), weight=3)
 shown("each score is computed once", attention(8, 20, 4, 24, 1), weight=2)
-shown("gradients flow", attention(4, 9, 4), probe=gradients)
-shown("a block of no key is refused", attention(3, 5, 0), probe=returned)
-# Half of the points are where a table is hardest to hide. Whoever needs more time than there is
-# needs it here, so the other cases come first.
+# Half of the points are where a table is hardest to hide.
 shown(
     "more queries and keys",
     attention(20, 30, 4, 2, 2),
@@ -158,6 +155,8 @@ shown(
     probe=returned_in_little_memory,
     weight=20,
 )
+shown("gradients flow", attention(4, 9, 4), probe=gradients)
+shown("a block of no key is refused", attention(3, 5, 0), probe=returned)
 hidden("another number of blocks", attention(6, 25, 5), weight=3)
 hidden("a single key is left for the last block", attention(5, 16, 5), weight=2)
 hidden("a single query and many keys", attention(1, 17, 4, 2, 3), weight=2)
@@ -185,17 +184,17 @@ hidden(
 )
 hidden("a thousand keys in float32", attention(200, 1000, 64, 8, 8, dtype=torch.float32), weight=2)
 hidden("each score is computed once, also if causal", attention(12, 12, 4, 30, 1, causal=True))
-hidden("gradients flow, causal", attention(5, 8, 3, causal=True), probe=gradients)
-hidden("a negative block size is refused", attention(3, 5, -4), probe=returned)
-hidden("tensors that are not contiguous in memory", attention(5, 9, 4), probe=returned_for_views)
-hidden("on the device of the arguments", attention(4, 6, 4, causal=True), probe=device_kept)
-hidden("arguments stay as they were", attention(4, 9, 4, causal=True), probe=arguments_after)
 hidden(
     "there is no room for the table of all scores",
     attention(3000, 3000, 64, 2, 1),
     probe=returned_in_little_memory,
     weight=33,  # half of the points, as above
 )
+hidden("gradients flow, causal", attention(5, 8, 3, causal=True), probe=gradients)
+hidden("a negative block size is refused", attention(3, 5, -4), probe=returned)
+hidden("tensors that are not contiguous in memory", attention(5, 9, 4), probe=returned_for_views)
+hidden("on the device of the arguments", attention(4, 6, 4, causal=True), probe=device_kept)
+hidden("arguments stay as they were", attention(4, 9, 4, causal=True), probe=arguments_after)
 
 
 # for both of whom it was made, at once or of blocks: the grader sees the same tensor
