@@ -71,10 +71,11 @@ def show(name, label, **state):
     needed = [f"../_static/{file}" for file, users in shared.items() if name in users]
     needed.append(f"{folder}/{script(name).name}")
     scripts = "".join(f'<script defer src="{path}"></script>' for path in needed)
-    packed = json.dumps(state, separators=(",", ":"))
+    packed = html.escape(json.dumps(state, separators=(",", ":")), quote=False)
+    packed = packed.replace("'", "&#x27;")  # between single quotes JSON's own need no escape
     return HTML(
         f'<link rel="stylesheet" href="{folder}/{style(name).name}"><div class="explorer"'
         f' role="group" aria-label="{html.escape(label)}" data-explorer="{name}"'
-        f' data-state="{html.escape(packed)}"><noscript>{html.escape(label)} It needs'
+        f" data-state='{packed}'><noscript>{html.escape(label)} It needs"
         f" JavaScript.</noscript></div>{scripts}"
     )
