@@ -79,7 +79,7 @@ lint: .venv/.ready-tests  ## ruff
 test: system-packages lint  ## what must stay true
 	$(PYTEST) -m "not long"
 
-# Five parts, each of less than an hour.
+# Six parts, each meant to take less than an hour.
 test-long: test-long-attacks test-long-grader test-long-book test-long-family test-long-course test-long-hub  ## the same, whole; each part alone: test-long-attacks, -grader, -book, -family, -course, -hub
 
 ATTACKS := $(addprefix tests/autograder/grading/,test_attacks.py test_fuzz.py)
