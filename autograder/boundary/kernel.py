@@ -12,6 +12,7 @@ from autograder.shared.wire import WireError, decode
 ATTEMPTS = 2  # at starting a process
 GRACE_SECONDS = 2  # between asking a cell to stop and making it
 POLL_SECONDS = 0.1
+PATIENCE = 4  # times as long, by the clock on the wall, as a busy machine is waited for
 
 
 class LearnerKernel:
@@ -21,6 +22,9 @@ class LearnerKernel:
     One that dies is started again, and the cells that ran before are run again, without the
     one that ended it.
 
+    Its seconds go on only while the process has a core, or rests: how busy the machine is with
+    others is nothing that a learner can help.
+
     Args:
         boundary: starts the process; see `autograder.boundary.sandbox`.
         seconds: for the whole submission; when they are used up, everything ends at once with
@@ -29,7 +33,7 @@ class LearnerKernel:
 
     def __init__(self, boundary, seconds):
         self.boundary = boundary
-        self.deadline = time.monotonic() + seconds
+        self.began, self.waited, self.deadline = time.monotonic(), 0.0, seconds
         self.history = []
         self.process = self.client = None
 
@@ -82,9 +86,17 @@ class LearnerKernel:
         """Whether the process has ended; the next request starts another."""
         return self.process is None
 
+    def elapsed(self):
+        """Return the submission's seconds so far, without those in which its process waited for a
+        core. These are at most three of four, since who starts many threads waits for their own.
+        """
+        by_the_wall = time.monotonic() - self.began
+        waited = self.waited + (0 if self.gone else self.process.waited())
+        return max(by_the_wall - waited, by_the_wall / PATIENCE)
+
     def remaining(self):
         """Return the seconds that the submission has left."""
-        return max(0.0, self.deadline - time.monotonic())
+        return max(0.0, self.deadline - self.elapsed())
 
     def start(self):
         """Start the process.
@@ -99,6 +111,7 @@ class LearnerKernel:
         """End the process and whatever it started."""
         if self.gone:
             return
+        self.waited += self.process.waited()
         self.process.end()
         self.process = self.client = None
 
@@ -109,7 +122,7 @@ class LearnerKernel:
                 self.start()
             except RuntimeError:
                 # the submission left something behind that ends every process at its start
-                self.deadline = time.monotonic()
+                self.deadline = 0
                 self.stop()
                 return
             for source, seconds in self.history:
@@ -129,12 +142,12 @@ class LearnerKernel:
             return Ran("timeout")
         its_id, ran = secrets.token_hex(8), Ran()
         self.client.send({"id": its_id, **request})
-        done = self.follow(its_id, ran.answers, time.monotonic() + seconds, awaited)
+        done = self.follow(its_id, ran.answers, self.elapsed() + seconds, awaited)
         if not done and self.process.is_alive() and not self.client.is_closed:
             ran.status = "timeout"
             self.process.interrupt()
             # what is answered now does not count
-            done = self.follow(its_id, {}, time.monotonic() + GRACE_SECONDS)
+            done = self.follow(its_id, {}, self.elapsed() + GRACE_SECONDS)
         elif not done:
             ran.status = "died"
         ran.text = self.client.text()
@@ -145,11 +158,11 @@ class LearnerKernel:
         return ran
 
     def follow(self, its_id, answers, until, awaited=()):
-        """Gather a request's answers until it is done; return False where the time ends first or
-        the process is gone.
+        """Gather a request's answers until it is done; return False where the time ends first, as
+        `elapsed` counts it, or the process is gone.
         """
         awaited = {its_id, *awaited}
-        while time.monotonic() < until:
+        while self.elapsed() < until:
             lines = self.client.lines(POLL_SECONDS)
             gather(lines, answers, awaited)
             if its_id in answers:

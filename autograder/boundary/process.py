@@ -38,6 +38,7 @@ class Process:
     def __init__(self, control, talk, printed, keeper):
         self.control, self.talk, self.printed = control, talk, printed
         self.keeper, self.first, self.group = psutil.Process(keeper), [], None
+        self.has_waited = 0.0
         with contextlib.suppress(psutil.Error):  # it has ended, which is noticed elsewhere
             self.first = children_of(self.keeper)
 
@@ -52,6 +53,12 @@ class Process:
     def is_alive(self):
         """Return whether the process runs."""
         return not select.select([self.control], [], [], 0)[0]
+
+    def waited(self):
+        """Return the seconds in which its first process could have run, but others had the cores."""
+        for process in self.first:
+            self.has_waited = max(self.has_waited, seconds_waited(process.pid))
+        return self.has_waited
 
     def interrupt(self):
         """Ask whatever runs to stop, as Ctrl-C does."""
@@ -80,6 +87,18 @@ class Process:
         for process in [*self.first, self.keeper]:
             with contextlib.suppress(psutil.Error):
                 process.kill()
+
+
+def seconds_waited(pid):
+    """Return how long the main thread of a process waited for a core in all, as Linux counts it; 0
+    where it is gone, or where nobody counts.
+    """
+    try:
+        with open(f"/proc/{pid}/schedstat") as file:
+            _, waited, _ = file.read().split()  # nanoseconds
+        return int(waited) / 1e9
+    except (OSError, ValueError):
+        return 0.0
 
 
 def children_of(process):

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from autograder.boundary.mounts import environment
+from autograder.boundary.process import seconds_waited
 from autograder.course import ROOT
 
 
@@ -71,10 +72,16 @@ class PlainProcess:
 
     def __init__(self, process, talk, printed, home):
         self.process, self.talk, self.printed, self.home = process, talk, printed, home
+        self.has_waited = 0.0
 
     def is_alive(self):
         """Return whether the process runs."""
         return self.process.poll() is None
+
+    def waited(self):
+        """Return the seconds in which it could have run, but others had the cores."""
+        self.has_waited = max(self.has_waited, seconds_waited(self.process.pid))
+        return self.has_waited
 
     def interrupt(self):
         """Ask whatever runs to stop, as Ctrl-C does."""

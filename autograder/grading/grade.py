@@ -41,7 +41,7 @@ GONE = (
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a learner's code may take, in seconds."""
+    """How long a learner's code may take, in seconds; see `LearnerKernel.elapsed`."""
 
     cell: float = 20.0  # one cell of the notebook
     case: float = 3.0  # one question to a function; an honest answer takes milliseconds
@@ -78,8 +78,8 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
         questions = questions_of(stem, bytes.fromhex(record["seed"]))
         with LearnerKernel(around, limits.submission) as kernel:
             outcomes = run_cells(notebook, questions, kernel, limits)
-        left = limits.submission - (time.monotonic() - started)
-        outcomes = ask_again(notebook, stem, around, questions, outcomes, limits, left)
+        seconds = kernel.remaining()
+        outcomes = ask_again(notebook, stem, around, questions, outcomes, limits, seconds)
         for cell, outcome in zip(graded_cells(notebook), outcomes, strict=True):
             write_outcome(cell, record, outcome)
     write_answers(notebook, stem, record)
@@ -198,7 +198,7 @@ def ask_all(kernel, prepared, limits, stopped):
     one, so that each is told what became of it; when one has ended the process, or the time is used
     up, the rest is not tried.
     """
-    until = time.monotonic() + limits.exercise
+    until = kernel.elapsed() + limits.exercise
     name, cases = prepared.name, prepared.cases
     seconds, shortcuts = min(limits.case, limits.exercise), prepared.shortcuts
     observations, why = kernel.ask(name, cases, seconds, shortcuts)
@@ -206,7 +206,7 @@ def ask_all(kernel, prepared, limits, stopped):
     for index in missing:
         skipped = reason_to_skip(kernel, limits, until, is_first=index == missing[0])
         if not skipped and len(cases) > 1:
-            seconds = min(limits.case, until - time.monotonic())
+            seconds = min(limits.case, until - kernel.elapsed())
             [observations[index]], why = kernel.ask(name, [cases[index]], seconds, shortcuts)
         observations[index] = observations[index] or {"unfit": skipped or why}
     undefined = {"unfit": "is not defined"}
@@ -221,14 +221,14 @@ def reason_to_skip(kernel, limits, until, is_first):
     None.
 
     Args:
-        until: when the time of the exercise ends.
+        until: when the time of the exercise ends, as the kernel counts it.
         is_first: whether it is the first case that got no answer.
     """
     if not kernel.remaining():
         return f"was not tried, because the notebook had used up its {limits.submission:.0f} s"
     if kernel.gone and not is_first:
         return "was not tried again, because it stopped Python in a case before this one"
-    if time.monotonic() >= until:
+    if kernel.elapsed() >= until:
         return (
             f"was not tried again, because the cases before this one took {limits.exercise:.0f} s"
         )

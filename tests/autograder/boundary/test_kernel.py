@@ -1,5 +1,7 @@
 """A learner's process: its limits hold, and after a crash it is where it was."""
 
+import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -15,8 +17,8 @@ from nbclient import NotebookClient
 from autograder.authoring.loading import load_exercises
 from autograder.boundary import mounts
 from autograder.boundary.client import MOST_OUTPUT
-from autograder.boundary.kernel import LearnerKernel
-from autograder.boundary.process import children_of
+from autograder.boundary.kernel import PATIENCE, LearnerKernel
+from autograder.boundary.process import children_of, seconds_waited
 from autograder.boundary.sandbox import Bounds, Sandbox, Unsandboxed
 from autograder.course import ROOT, CourseError
 from autograder.grading.grade import Limits, ask_all
@@ -227,6 +229,66 @@ def test_when_the_time_of_the_submission_is_used_up_everything_ends(boundary):
         assert kernel.run("print(1)", 60).status == "timeout"
         assert kernel.ask("softmax", [CASE], 60) == ([None], DID_NOT_FINISH)
         assert time.monotonic() - started < 30
+
+
+WORK = """
+import time
+began = time.process_time()
+while time.process_time() - began < 0.6:
+    pass
+"""
+
+
+@pytest.fixture
+def one_core():
+    """All that is started runs on one core."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    yield
+    os.sched_setaffinity(0, allowed)
+
+
+@contextlib.contextmanager
+def busy_others():
+    """Five others want the cores of this process, too."""
+    command = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(command, start_new_session=True) for _ in range(5)]
+    yield
+    for other in others:
+        other.kill()
+        other.wait()
+
+
+@pytest.mark.parametrize("kind", [Sandbox, Unsandboxed])
+@pytest.mark.usefixtures("sandbox", "one_core")
+def test_who_waits_for_a_core_that_others_have_loses_no_time(kind):
+    with kind(STEM) as boundary, LearnerKernel(boundary, seconds=60) as kernel, busy_others():
+        assert kernel.run(WORK, 2).status == "ok"
+
+
+def test_a_process_that_waits_for_its_own_threads_is_not_waited_for_longer_than_so(monkeypatch):
+    clock = SimpleNamespace(monotonic=lambda: 100.0)
+    monkeypatch.setattr("autograder.boundary.kernel.time", clock)
+    kernel = LearnerKernel(None, seconds=60)
+    kernel.process = SimpleNamespace(waited=lambda: 30.0)
+    clock.monotonic = lambda: 140.0
+    assert kernel.elapsed() == 40 - 30
+    kernel.process = SimpleNamespace(waited=lambda: 39.0)
+    assert kernel.elapsed() == 40 / PATIENCE
+    assert kernel.remaining() == 60 - 40 / PATIENCE
+
+
+def test_what_a_process_waited_is_kept_when_it_is_gone(monkeypatch):
+    process = SimpleNamespace(waited=lambda: 3.0, end=lambda: None)
+    clock = SimpleNamespace(monotonic=lambda: 100.0)
+    monkeypatch.setattr("autograder.boundary.kernel.time", clock)
+    kernel = LearnerKernel(None, seconds=60)
+    kernel.process = process
+    clock.monotonic = lambda: 110.0
+    before = kernel.elapsed()
+    kernel.stop()
+    assert kernel.elapsed() == before == 7
+    assert seconds_waited("none") == 0
 
 
 @pytest.mark.usefixtures("sandbox")
