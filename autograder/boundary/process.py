@@ -55,7 +55,7 @@ class Process:
         return not select.select([self.control], [], [], 0)[0]
 
     def waited(self):
-        """Return the seconds in which its first process could have run, but others had the cores."""
+        """Return the seconds in which its first process waited for a core that others had."""
         for process in self.first:
             self.has_waited = max(self.has_waited, seconds_waited(process.pid))
         return self.has_waited

@@ -79,7 +79,7 @@ class PlainProcess:
         return self.process.poll() is None
 
     def waited(self):
-        """Return the seconds in which it could have run, but others had the cores."""
+        """Return the seconds in which it waited for a core that others had."""
         self.has_waited = max(self.has_waited, seconds_waited(self.process.pid))
         return self.has_waited
 
