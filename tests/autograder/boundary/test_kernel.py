@@ -253,10 +253,12 @@ def busy_others():
     """Five others want the cores of this process, too."""
     command = [sys.executable, "-c", "while True: pass"]
     others = [subprocess.Popen(command, start_new_session=True) for _ in range(5)]
-    yield
-    for other in others:
-        other.kill()
-        other.wait()
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 @pytest.mark.parametrize("kind", [Sandbox, Unsandboxed])
