@@ -1,6 +1,6 @@
 """The whole model: embeddings, two stacks and a generator."""
 
-from functools import partial
+from functools import partial, wraps
 
 import torch
 from torch import nn
@@ -14,9 +14,11 @@ from autograder.shared.probes import (
     at_the_start,
     extremes,
     gradients,
+    left_out,
     moved,
     returned_for_views,
 )
+from autograder.shared.probes.calls import defaults_of
 from solutions import ch08_encoder_decoder as reference
 from solutions.ch02_positional_encoding import sinusoidal_encoding
 from solutions.ch06_masking import causal_mask, decoder_mask, padding_mask
@@ -233,6 +235,12 @@ hidden(
     # narrow, so that it is made fast; from the number of layers on the defaults hold
     constructor={"src_vocab_size": integer(5, 30), "tgt_vocab_size": 6, "d_model": 8},
     probe=at_the_start,
+)
+hidden(
+    "arguments that are left out are as in the paper",
+    forward={"src_vocab_size": integer(5, 30), "tgt_vocab_size": 6},
+    left_out=list(defaults_of(reference.Transformer)),
+    probe=left_out,
 )
 hidden(
     "bfloat16: words and positions far into a text",
@@ -656,6 +664,7 @@ class TransformerOfOtherParts(Pieces):
     for padding.
     """
 
+    @wraps(Pieces.__init__)
     def __init__(self, *arguments):
         super().__init__(*arguments)
         norm = nn.LayerNorm if self.norm_first else nn.Identity
@@ -685,6 +694,7 @@ class TransformerOfOtherParts(Pieces):
 class TransformerWithAGrowingTable(Pieces):
     """Keeps the table of positions, and makes a longer one when it must."""
 
+    @wraps(Pieces.__init__)
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.register_buffer("table", torch.empty(0, self.d_model), persistent=False)

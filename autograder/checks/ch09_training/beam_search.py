@@ -9,7 +9,8 @@ from autograder.authoring.checks import Checks
 from autograder.authoring.draw import normal
 from autograder.authoring.drawn import drawn
 from autograder.checks.ch09_training import BOS, EOS
-from autograder.shared.probes import searched, searched_among_equals, table_reader
+from autograder.shared.probes import left_out, searched, searched_among_equals, table_reader
+from autograder.shared.probes.calls import defaults_of
 from solutions.ch09_training import beam_search
 
 CLEAR = 1e-4  # hypotheses whose scores are closer than this might change places by rounding
@@ -163,6 +164,12 @@ def search_case(
         ):
             return drawn
     raise RuntimeError(f"no table tells {', '.join(each.__name__ for each in unlike)} apart")
+
+
+@drawn
+def a_table_alone(rng):
+    table = normal(rng, 2, 3, 6, dtype=torch.float64)
+    return {"forward": arguments_of(table, (), ()), "left_out": list(defaults_of(beam_search))}
 
 
 @drawn
@@ -550,6 +557,11 @@ shown(
 shown("other ids for beginning and end", search_case((2, 6), ids_1_and_2, ids=(3, 0)))
 shown("several are equally good", equally_good((3,), (3, 6, 0.6)), probe=searched_among_equals)
 hidden("the arguments by default", search_case((), greedy, end=1.5), weight=2)
+hidden(
+    "arguments that are left out are as in the notebook",
+    a_table_alone(),
+    probe=left_out,
+)
 hidden(
     "a beam of four",
     search_case((4, 8), best_extensions_alone, last_word_alone, greedy, vocab_size=9, rows=23),

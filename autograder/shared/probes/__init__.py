@@ -7,10 +7,10 @@ grader's. It decides nothing; `autograder.shared.judge` compares the two observa
 is all of the checks that a learner's process needs, and it holds no answer.
 
 The inputs of a case may have parts instead: `forward`, the arguments of the call; `changed`,
-arguments to replace in a second one; and where the exercise is a class `constructor`, the arguments
-that make the module, `weights`, tensors by parameter name that it is given, `train`, whether it is
-called in train mode, and `method`, if that is another than `forward`. An observation has a
-`result`, or things `noted` by name, or both.
+arguments to replace in a second one; `left_out`, the names of those that have defaults; and where
+the exercise is a class `constructor`, the arguments that make the module, `weights`, tensors by
+parameter name that it is given, `train`, whether it is called in train mode, and `method`, if that
+is another than `forward`. An observation has a `result`, or things `noted` by name, or both.
 """
 
 import builtins
@@ -42,6 +42,7 @@ from autograder.shared.probes.functions import (
     device_kept,
     extremes,
     gradients,
+    left_out,
     moved,
     numbers_at_the_start,
     products_of_rows,
@@ -111,6 +112,7 @@ __all__ = [  # what checks, private cases and the grader import from here
     "gradients_where_not_zero",
     "gradients_within_rows",
     "importance_afterwards",
+    "left_out",
     "live",
     "loss_returned",
     "merged_in_turn",
@@ -152,6 +154,7 @@ KINDS = (
     returned_for_generator,
     returned_for_views,
     gradients,
+    left_out,
     moved,
     device_kept,
     extremes,

@@ -1,5 +1,7 @@
 """Probes of a function or a module: what a call returns, and what it leaves as it was."""
 
+import inspect
+
 from autograder.shared.probes.calls import Unfit, module_of, prepared_call
 from autograder.shared.probes.stand_ins import fixed_weights, with_stand_ins
 from autograder.shared.wire import Opaque, is_tensor
@@ -58,6 +60,16 @@ def returned_for_generator(implementation, inputs):
     """
     name, first = next(iter(inputs.items()))
     return returned(implementation, {**inputs, name: (item for item in first)})
+
+
+def left_out(implementation, inputs):
+    """Note what the arguments are that a call may leave out, by their names in the inputs' part
+    `left_out`. Nothing is called: a model of the usual size takes seconds to make.
+    """
+    parameters = inspect.signature(implementation).parameters.values()
+    rest = [each.default for each in parameters][len(inputs["forward"]) :]
+    names = (f"{name}, where it is left out," for name in inputs["left_out"])
+    return {"noted": dict(zip(names, rest, strict=False))}
 
 
 def returned_for_views(implementation, inputs):

@@ -9,16 +9,6 @@ from autograder.authoring.loading import load_exercises
 from autograder.course import chapters
 from tests.conftest import judged, prepared
 
-# These take a model of that size, or a table for which a beam so wide is needed; no case has one.
-NOT_ASKED = {
-    ("Transformer", "d_model"),
-    ("Transformer", "dropout"),
-    ("beam_search", "beam_size"),
-    ("beam_search", "eos_id"),
-    ("beam_search", "max_len"),
-    ("beam_search", "length_penalty"),
-}
-
 
 def functions_of(reference):
     """Return the functions with defaults of a reference, by the name that they have in it."""
@@ -51,7 +41,7 @@ DEFAULTS = [
     for name, exercise in load_exercises(stem).items()
     for within, function in functions_of(exercise.reference).items()
     for each in inspect.signature(function).parameters.values()
-    if isinstance(each.default, int | float) and (name, each.name) not in NOT_ASKED
+    if isinstance(each.default, int | float)
 ]
 
 
