@@ -38,7 +38,7 @@ def answer(question):
         ("loop", "it takes more than 1 s"),
         ("memory", "it takes more than 256 MiB of memory"),
         ("large", "what comes of it is larger than 64 MiB"),
-        ("no pickle", "pickle"),
+        ("no pickle", "pickle|local object"),  # as each version of Python says it
     ],
 )
 def test_whatever_becomes_of_a_call_the_next_one_is_answered(question, reason):

@@ -736,7 +736,7 @@ def test_a_question_is_asked_with_the_usual_settings_of_torch():
 
 
 def test_code_that_takes_the_profiler_away_is_told_of():
-    source = "import cProfile\ndef mine(x):\n    with cProfile.Profile():\n        pass\n"
+    source = "import sys\ndef mine(x):\n    sys.setprofile(None)\n"
     namespace = {"__name__": "__main__"}
     exec(compile(source, "/tmp/ipykernel_1/2.py", "exec"), namespace)
     with LibraryCode(("softmax",)) as library:
