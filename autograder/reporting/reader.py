@@ -48,7 +48,8 @@ SYSTEM = re.compile(
     r"remove)|"
     r"gc\.(callbacks|get_\w+|unfreeze)|unittest\.(mock|loader)(\..+)?|unittest\.TestLoader|"
     r"string\.Formatter|logging\.config|asyncio\.to_thread|typing\.(get_type_hints|ForwardRef)|"
-    r"torch\.(jit|export)\.load|torch\.(hub|package)\.\w+|torch\.\w+\.load_library)"
+    r"torch\.(jit|export)\.load|torch\.jit\.trace\w*|torch\.(hub|overrides|package)\.\w+|"
+    r"torch\.\w+\.load_library)"
 )
 INSIDES = re.compile(
     "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
@@ -60,6 +61,7 @@ PROTOCOLS = re.compile(
     "__(torch_function|torch_dispatch|array_function|array_ufunc|array_wrap|reduce|reduce_ex|"
     "setstate)__"
 )
+MATCHED_WHOLE = {"bool", "bytes", "dict", "float", "int", "list", "set", "str", "tuple"}
 TELLING_TEXT = re.compile(r"/proc/|gradebook|seed\.key|autograder[./]|solutions[./]ch")
 # A mark at the start of a file, joiners in scripts and emoji: they hide nothing.
 PASTED = "\ufeff\u200c\u200d"
@@ -161,7 +163,9 @@ class Reader:
                     self.add("looks", f"answers for a library: {name}", node)
             case ast.Import() | ast.ImportFrom():
                 self.visit_import(node, within)
-            case ast.MatchClass(kwd_attrs=names):
+            case ast.MatchClass(kwd_attrs=names, patterns=patterns):
+                if patterns and (kind := dotted(node.cls) or "") not in MATCHED_WHOLE:
+                    self.add("looks", f"a computed name in a pattern of {shown(kind)}", node)
                 for name in names:
                     self.visit_attribute(node, name, within, called)
 
@@ -297,9 +301,8 @@ class Reader:
         exercises asks for.
         """
         own = self.exercise and within == self.exercise
-        return does_what(
-            name, self.shortcuts.get(self.exercise, ()) if own else self.every_shortcut
-        )
+        wanted = self.shortcuts.get(self.exercise, ()) if own else self.every_shortcut
+        return does_what(name, wanted)
 
     def whole(self, name):
         """Return a name with dots in full, as it was imported."""
@@ -341,10 +344,7 @@ def hidden_characters(exercise, source):
                 first = first or number
     if not found:
         return []
-    kind = (
-        "turns the direction of the text"
-        if TURNING & {unicodedata.bidirectional(c) for c in found}
-        else "invisible"
-    )
+    turns = TURNING & {unicodedata.bidirectional(c) for c in found}
+    kind = "turns the direction of the text" if turns else "invisible"
     names = ", ".join(f"U+{ord(c):04X} {unicodedata.name(c, '')}".strip() for c in list(found)[:3])
     return [Flag("characters", f"{kind}: {names}", exercise, first)]

@@ -1,6 +1,6 @@
 """The whole model: embeddings, two stacks and a generator."""
 
-from functools import partial, wraps
+from functools import partial
 
 import torch
 from torch import nn
@@ -239,7 +239,7 @@ hidden(
 hidden(
     "arguments that are left out are as in the paper",
     forward={"src_vocab_size": integer(5, 30), "tgt_vocab_size": 6},
-    left_out=list(defaults_of(reference.Transformer)),
+    left_out=defaults_of(reference.Transformer),
     probe=left_out,
 )
 hidden(
@@ -664,7 +664,6 @@ class TransformerOfOtherParts(Pieces):
     for padding.
     """
 
-    @wraps(Pieces.__init__)
     def __init__(self, *arguments):
         super().__init__(*arguments)
         norm = nn.LayerNorm if self.norm_first else nn.Identity
@@ -694,7 +693,6 @@ class TransformerOfOtherParts(Pieces):
 class TransformerWithAGrowingTable(Pieces):
     """Keeps the table of positions, and makes a longer one when it must."""
 
-    @wraps(Pieces.__init__)
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.register_buffer("table", torch.empty(0, self.d_model), persistent=False)

@@ -169,7 +169,7 @@ def search_case(
 @drawn
 def a_table_alone(rng):
     table = normal(rng, 2, 3, 6, dtype=torch.float64)
-    return {"forward": arguments_of(table, (), ()), "left_out": list(defaults_of(beam_search))}
+    return {"forward": arguments_of(table, (), ()), "left_out": defaults_of(beam_search)}
 
 
 @drawn

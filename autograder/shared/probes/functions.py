@@ -64,12 +64,18 @@ def returned_for_generator(implementation, inputs):
 
 def left_out(implementation, inputs):
     """Note what the arguments are that a call may leave out, by their names in the inputs' part
-    `left_out`. Nothing is called: a model of the usual size takes seconds to make.
+    `left_out`, which says how they are usually: that is noted where a signature does not tell, with
+    `*arguments` or None. Nothing is called: a model of the usual size takes seconds to make.
     """
-    parameters = inspect.signature(implementation).parameters.values()
-    rest = [each.default for each in parameters][len(inputs["forward"]) :]
-    names = (f"{name}, where it is left out," for name in inputs["left_out"])
-    return {"noted": dict(zip(names, rest, strict=False))}
+    parameters = list(inspect.signature(implementation).parameters.values())
+    noted = dict(inputs["left_out"])
+    if not any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        for name, each in zip(noted, parameters[len(inputs["forward"]) :], strict=False):
+            if each.default is each.empty:
+                noted[name] = Opaque("missing")
+            elif each.default is not None:
+                noted[name] = each.default
+    return {"noted": {f"{name}, where it is left out,": each for name, each in noted.items()}}
 
 
 def returned_for_views(implementation, inputs):

@@ -56,6 +56,24 @@ def test_another_default_loses_points(exercise, within, name):
         )
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda search: lambda *given, **named: search(*given, **named),
+        lambda search: (
+            lambda step, bos=1, eos=2, beam=None, most=64, penalty=0.6: search(
+                step, bos, eos, beam or 4, most, penalty
+            )
+        ),
+    ],
+    ids=["a plain decorator", "None that means four"],
+)
+def test_a_signature_that_does_not_tell_loses_nothing(made):
+    exercise = load_exercises("ch09_training")["beam_search"]
+    asked = prepared(exercise, b"any")
+    assert all(verdict.passed for verdict in judged(asked, made(exercise.reference)))
+
+
 def others(default):
     """Return what else a default might be."""
     if isinstance(default, bool):
