@@ -56,19 +56,23 @@ def sources_without(stem, notebook, broken):
 def better(before, after, broken):
     """Return the outcome of a graded cell that earns more; that of the second asking says why.
 
-    A case that failed before keeps its words: what the second process says may come from code that
-    was not the learner's.
+    A case that fails both times has the words that it had, since what the second process says may
+    come from code that was not the learner's; but they no longer point to what the exercise calls.
     """
-    if after["score"] <= before["score"]:
-        return before
+    pairs = zip(before["cases"], before.get("alone", before["cases"]), after["cases"], strict=True)
     cases = [
-        new if new["passed"] or old["passed"] else {**new, "message": old["message"]}
-        for old, new in zip(before["cases"], after["cases"], strict=True)
+        (old, new)
+        if new["passed"] or old["passed"]
+        else (alone, {**new, "message": alone["message"]})
+        for old, alone, new in pairs
     ]
+    if after["score"] <= before["score"]:
+        return {**before, "cases": [case for case, _ in cases]}
     used = sorted(
         {*before.get("used", ()), *after.get("used", ())}, key=lambda name: (len(name), name)
     )
     told = {"used": used} if used else {}
+    cases = [case for _, case in cases]
     return {**before, **after, **told, "cases": cases, "followed": list(broken)}
 
 

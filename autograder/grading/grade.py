@@ -81,6 +81,7 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
         seconds = kernel.remaining()
         outcomes = ask_again(notebook, stem, around, questions, outcomes, limits, seconds)
         for cell, outcome in zip(graded_cells(notebook), outcomes, strict=True):
+            outcome.pop("alone", None)
             write_outcome(cell, record, outcome)
     write_answers(notebook, stem, record)
     record["seconds"] = round(time.monotonic() - started, 2)
@@ -130,6 +131,9 @@ def run_cells(notebook, questions, kernel, limits, seen=None):
         suspects = suspects_of(name, sources.get(name, ""), outcomes)
         verdicts = judge(prepared, observations, suspects)
         outcome = outcome_of(cell, name, verdicts, prepared.beliefs)
+        if suspects:  # what is said where they turn out to be innocent
+            verdicts = judge(prepared, observations)
+            outcome["alone"] = outcome_of(cell, name, verdicts, prepared.beliefs)["cases"]
         if used := library_code(observations, prepared.shortcuts):
             outcome["used"] = used
         outcomes.append(outcome)

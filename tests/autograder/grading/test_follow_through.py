@@ -52,6 +52,28 @@ def test_a_wrong_split_costs_attention_nothing_and_itself_what_it_costs(sandbox)
     assert sum("asked again with the course's own split_heads" in text for text in texts) == 2
 
 
+def test_an_innocent_part_is_not_pointed_to(sandbox):
+    last_axis = """def softmax(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)"""
+    unscaled = """def scaled_dot_product_attention(query, key, value):
+    weights = softmax(attention_scores(query, key) * key.shape[-1] ** 0.5)
+    return weights @ value, weights"""
+    changes = {"softmax": last_axis, "scaled_dot_product_attention": unscaled}
+    outcomes, notebook = graded("ch04_attention", changes)
+    attention = outcomes["scaled_dot_product_attention"]
+    assert attention.score < attention.points
+    cases = [
+        case
+        for cell in notebook.metadata["autograder"]["cells"]
+        if cell["exercise"] == "scaled_dot_product_attention"
+        for case in cell["cases"]
+    ]
+    said = " ".join(case["message"] for case in cases)
+    assert said and "look there first" not in said
+    assert any(case["misconception"] for case in cases)
+
+
 def test_an_error_is_carried_through_a_function_of_ones_own():
     names = "softmax", "scaled_dot_product_attention"
     failed = [{"exercise": name, "score": 0, "points": 1} for name in names]
