@@ -148,14 +148,12 @@ def precision_of(wanted, got):
     """
     if not same_shape(wanted, got) or wanted.dtype != got.dtype:
         return None
-    with np.errstate(
-        invalid="ignore"
-    ):  # one infinity less another is nan, which agrees with nothing
+    with np.errstate(invalid="ignore"):  # one infinity less another is nan, like nothing else
         apart = np.abs(got - wanted).max(initial=0)
     if wanted.dtype == np.float64 and 0 < apart <= FLOAT32_STEPS * largest(wanted):
         return (
-            "all numbers agree to the precision of float32, but not to that of float64: which step"
-            " is done in float32?"
+            "all numbers agree to the precision of float32, but not to that of float64: is a step"
+            " done in float32, or is something small added?"
         )
     if wanted.dtype.itemsize > 2 and 0 < apart <= FLOAT16_STEPS * largest(wanted):
         return (

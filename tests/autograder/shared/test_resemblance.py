@@ -55,8 +55,8 @@ def seen(*pairs, **inputs):
         ),
         (
             RIGHT.astype(np.float32).astype(np.float64),
-            "all numbers agree to the precision of float32, but not to that of float64: which step"
-            " is done in float32?",
+            "all numbers agree to the precision of float32, but not to that of float64: is a step"
+            " done in float32, or is something small added?",
         ),
         (RIGHT + RNG.normal(size=RIGHT.shape), ""),
         (RIGHT * np.nan, ""),
