@@ -19,7 +19,7 @@ LINKED = "the folder that was handed in is a link to another one; hand in a fold
 
 def in_nbgrader_folders(place, stem, remark):
     """Return what lies in `<learner>/<chapter>/`: every such folder is a submission, whatever is in
-    it. It is nothing where more learners have their notebook in a folder `<learner>/` alone.
+    it. It is nothing where more learners have their notebook alone, or in a folder `<learner>/`.
     """
     files = list(files_in(place))
     if not is_arranged(files):
@@ -41,16 +41,17 @@ def in_nbgrader_folders(place, stem, remark):
 
 
 def is_arranged(files):
-    """Return whether no more learners have a folder without one for a chapter in it than with one.
+    """Return whether no more learners have a notebook alone, or in a folder without one for a
+    chapter in it, than have their folder for a chapter.
 
     Args:
         files: the paths of all files.
     """
     have = {path.parts[0] for path in files if in_chapters_folder(path)}
     alone = {
-        path.parts[0]
+        path.parts[0].removesuffix(".ipynb")
         for path in files
-        if len(path.parts) == 2 and path.suffix == ".ipynb" and not MOODLE.match(path.parts[0])
+        if len(path.parts) <= 2 and path.suffix == ".ipynb" and not MOODLE.match(path.parts[0])
     }
     return len(alone - have) <= len(have)
 

@@ -504,7 +504,9 @@ def test_files_beside_nbgraders_folders_are_passed_over_with_a_remark(tmp_path):
 
     written_into(tmp_path, "Carla Rossi_101_assignsubmission_file/mine.ipynb", "ada/old.ipynb")
     written_into(tmp_path, *(f"b{number:02}.ipynb" for number in range(12)))
-    assert [each.learner for each in find_submissions(tmp_path, STEM, said.append)] == ["ada"]
+    written_into(tmp_path, *(f"c{number:02}/{STEM}/{STEM}.ipynb" for number in range(12)))
+    found = find_submissions(tmp_path, STEM, said.append)
+    assert [each.learner for each in found] == ["ada", *(f"c{number:02}" for number in range(12))]
     [words] = said
     assert "Carla Rossi_101_assignsubmission_file/mine.ipynb, ada/old.ipynb, b00.ipynb" in words
     assert "and 4 more" in words
@@ -775,6 +777,18 @@ def test_a_folder_of_a_chapters_name_hides_nobody_elses_submission(tmp_path):
         path.parent.mkdir(parents=True)
         path.write_text(RIGHT, encoding="utf-8")
     assert [each.learner for each in find_submissions(tmp_path)] == ["Ada_101", "Bruno_102"]
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+def test_one_learners_folder_hides_no_notebooks_beside_it(tmp_path, packed):
+    members = {f"{learner}.ipynb": RIGHT for learner in ("bob", "cy", "eve")}
+    members[f"ada/{STEM}/{STEM}.ipynb"] = RIGHT
+    place = zipped(tmp_path / "all.zip", members)
+    if not packed:
+        place = tmp_path / "all"
+        written_into(place, *members, content=RIGHT)
+    learners = ["ada", "bob", "cy", "eve"]
+    assert [each.learner for each in find_submissions(place, STEM)] == learners
 
 
 @pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
