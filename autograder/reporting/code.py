@@ -2,6 +2,8 @@
 
 import ast
 import re
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +23,10 @@ WITHOUT_SIGN = re.compile(
 DEEPEST = 150  # nodes within each other; what people write has forty
 # `%config` puts the values of names in braces into its text before it runs it, but words are words.
 FILLED_IN = re.compile(r"[^{}$]*\{\s*(['\"]\w+['\"][\s,]*)*\}\s*")
+# A mark at the start of a file, joiners in scripts and emoji: they hide nothing.
+PASTED = "\ufeff\u200c\u200d"
+FLAG_OF_A_REGION = re.compile("\U0001f3f4[\U000e0061-\U000e007a]+\U000e007f")  # England's, say
+TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 MOST_TEXTS = 200  # that the commands of one cell give to be run, options tried in each way
 MOST_DEPTH = 10  # of such texts within each other
 MOST_WORDS = 40  # of a command that begins with options
@@ -315,3 +321,28 @@ def is_text(node):
     if isinstance(node, ast.BinOp):
         return is_text(node.left) or is_text(node.right)
     return isinstance(node, ast.JoinedStr) or isinstance(getattr(node, "value", None), str)
+
+
+def hidden_characters(source):
+    """Return which characters of a source nobody sees, or turn the text, in a few words, and in
+    which line the first is; or None.
+    """
+    if source.isascii() and source.isprintable():
+        return None
+    found = Counter()
+    first = None
+    for number, line in enumerate(source.split("\n"), 1):
+        line = FLAG_OF_A_REGION.sub("", line.lstrip("\f"))  # a new page
+        if line.isprintable():
+            continue
+        for character in line:
+            hides = unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs")
+            if hides and character not in "\t\r" + PASTED:
+                found[character] += 1
+                first = first or number
+    if not found:
+        return None
+    turns = TURNING & {unicodedata.bidirectional(c) for c in found}
+    kind = "turns the direction of the text" if turns else "invisible"
+    names = ", ".join(f"U+{ord(c):04X} {unicodedata.name(c, '')}".strip() for c in list(found)[:3])
+    return f"{kind}: {names}", first

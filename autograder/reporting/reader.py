@@ -2,8 +2,6 @@
 
 import ast
 import re
-import unicodedata
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +9,7 @@ from autograder.reporting.code import (
     HARMLESS_MAGICS,
     dotted,
     facts_of,
+    hidden_characters,
     is_ours,
     is_text,
     only_called,
@@ -26,6 +25,7 @@ RUN_TEXT_TOO = re.compile(
     r"timeit\.(timeit|repeat|Timer)|c?[pP]rofile\.(run|runctx)|torch\.utils\.benchmark\.Timer|"
     r"torch\.jit\.CompilationUnit|torch\.utils\.cpp_extension\.\w+"
 )
+FETCHERS = {"operator.attrgetter", "operator.methodcaller"}
 FETCHES = {"getattr", "setattr", "vars", "delattr"}  # whoever hands them on hides what is fetched
 REACHES = {
     "open": "opens a file",
@@ -39,7 +39,7 @@ MODULES = re.compile(
     "psutil|pty|pydoc|requests|resource|runpy|shelve|signal|socket|subprocess|threading|trace|"
     "tracemalloc|urllib|zipimport|zmq"
 )
-SHOWS = re.compile(r"IPython\.display\.(display|Markdown|HTML|Image|Math|Latex|clear_output)")
+SHOWS = re.compile(r"IPython\.display\.(display|Markdown|HTML|Image|SVG|Math|Latex|clear_output)")
 # What to ask of sys, os and asyncio an exercise has no reason to, whoever leads there: torch.sys.
 SYSTEM = re.compile(
     r"(.+\.)?("
@@ -52,9 +52,10 @@ SYSTEM = re.compile(
     r"torch\.\w+\.load_library)"
 )
 INSIDES = re.compile(
-    "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults)__|"
+    "__(globals|code|closure|builtins|subclasses|getattribute|loader|spec|defaults|kwdefaults|traceback)__|"
     "f_(back|locals|globals|builtins)|gi_frame|cr_frame|tb_frame|get_(objects|refer(rer|ent)s)"
 )
+ROOTS = ("_", "f_", "gi_", "cr_", "tb_", "get_")  # of the names above
 # What PyTorch keeps to itself: how to look away from what it watches is part of it.
 KEPT = re.compile(r"torch\.(?:[a-zA-Z]\w*\.)*_[a-zA-Z]\w*")
 PROTOCOLS = re.compile(
@@ -63,10 +64,6 @@ PROTOCOLS = re.compile(
 )
 MATCHED_WHOLE = {"bool", "bytes", "dict", "float", "int", "list", "set", "str", "tuple"}
 TELLING_TEXT = re.compile(r"/proc/|gradebook|seed\.key|autograder[./]|solutions[./]ch")
-# A mark at the start of a file, joiners in scripts and emoji: they hide nothing.
-PASTED = "\ufeff\u200c\u200d"
-FLAG_OF_A_REGION = re.compile("\U0001f3f4[\U000e0061-\U000e007a]+\U000e007f")  # England's, say
-TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,9 @@ def flags_of_code(stem, cells, given, shortcuts):
     read = [(cell[0], each) for cell, each in zip(cells, facts, strict=True) if each]
     reader = Reader(stem, dict(shortcuts), dict(given), read)
     for (exercise, source), each in zip(cells, facts, strict=True):
-        found += hidden_characters(exercise, source)
+        if hidden := hidden_characters(source):
+            text, line = hidden
+            found.append(Flag("characters", text, exercise, line))
         found += reader.read(exercise, each) if each else []
     return tuple(dict.fromkeys(found))
 
@@ -180,12 +179,9 @@ class Reader:
         texts = [*node.args[:2], *(keyword.value for keyword in node.keywords)]
         if RUN_TEXT_TOO.fullmatch(whole) and any(map(is_text, texts)):
             self.add("looks", f"runs code from text: {shown(whole)}", node)
+        if whole == "getattr" or whole.endswith(("attrgetter", "methodcaller")):
+            self.visit_getattr(node, whole.rpartition(".")[2], within, called)
         match node:
-            case (
-                ast.Call(func=ast.Name(id="getattr" | "attrgetter" | "methodcaller" as name))
-                | ast.Call(func=ast.Attribute(attr="attrgetter" | "methodcaller" as name))
-            ):
-                self.visit_getattr(node, name, within, called)
             case ast.Call(func=ast.Name(id="vars" | "setattr" as name), args=[of, *_]):
                 base = dotted(of)
                 if name not in self.defined and base and base.split(".")[0] in self.meaning:
@@ -242,6 +238,8 @@ class Reader:
             self.add("looks", f"the insides of something: .{name}", node)
         elif SYSTEM.fullmatch(whole):
             self.add("looks", shown(whole), node)
+        elif whole in FETCHERS and not called:
+            self.add("looks", f"hands on {name}", node)
         elif (
             self.is_shortcut(name, within)
             and not (base and is_ours(whole))
@@ -272,8 +270,8 @@ class Reader:
             self.add("looks", f"runs code from text: {name}", node)
         elif name in REACHES and not own and node not in self.harmless:
             self.add("looks", REACHES[name], node)
-        elif name in FETCHES and not own and not called:
-            self.add("looks", f"hands on {name}", node)
+        elif self.whole(name) in FETCHES | FETCHERS and not own and not called:
+            self.add("looks", f"hands on {shown(name)}", node)
         elif name == "__builtins__":
             self.add("looks", "the table of built-in names", node)
         elif (
@@ -285,7 +283,7 @@ class Reader:
 
     def visit_getattr(self, call, name, within, called):
         """A name that is written down counts like the name itself; one that is computed is a
-        remark.
+        remark, but for the parts of an object of one's own.
         """
         wanted = call.args[-1 if name != "getattr" else 1 : None] if call.args else []
         wanted = wanted[0] if wanted else None
@@ -293,8 +291,11 @@ class Reader:
             self.visit_attribute(call, wanted.value.rsplit(".", 1)[-1], within, called)
         elif call.args and name != "getattr":
             self.add("looks", f"a computed name in {name}", call)
-        elif call.args and (dotted(call.args[0]) or "").split(".")[0] in self.meaning:
-            self.add("looks", f"a computed name in {shown(dotted(call.args[0]))}", call)
+        elif call.args:
+            base = dotted(call.args[0]) or "getattr"
+            of_ones_own = base in ("self", "cls") or begins_as_ones_own(wanted)
+            if base.split(".")[0] in self.meaning or not of_ones_own:
+                self.add("looks", f"a computed name in {shown(base)}", call)
 
     def is_shortcut(self, name, within):
         """In an exercise's own function, what it asks to write counts; elsewhere, what any of the
@@ -313,6 +314,19 @@ class Reader:
         self.found.append(Flag(kind, text, self.exercise, node.lineno))
 
 
+def begins_as_ones_own(name):
+    """Return whether a computed name begins with text that is written there, and with which none of
+    the insides of something begins: `f"w_{number}"`.
+    """
+    match name:
+        case (
+            ast.JoinedStr(values=[ast.Constant(value=str(text)), *_])
+            | ast.BinOp(left=ast.Constant(value=str(text)))
+        ):
+            return not any(root.startswith(text) or text.startswith(root) for root in ROOTS)
+    return False
+
+
 def is_inside(name):
     """Return whether a name is that of the insides of something, a module's table among them."""
     return name == "__dict__" or INSIDES.fullmatch(name) is not None
@@ -322,29 +336,3 @@ def shown(name):
     """Return a learner's name as it may stand in a remark."""
     name = unmasked(name)
     return name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
-
-
-def hidden_characters(exercise, source):
-    """Return a remark if a source has characters that nobody sees, or that turn the text."""
-    if source.isascii() and source.isprintable():
-        return []
-    found = Counter()
-    first = None
-    for number, line in enumerate(source.split("\n"), 1):
-        line = FLAG_OF_A_REGION.sub("", line.lstrip("\f"))  # a new page
-        if line.isprintable():
-            continue
-        for character in line:
-            category = unicodedata.category(character)
-            if (
-                category in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs")
-                and character not in "\t\r" + PASTED
-            ):
-                found[character] += 1
-                first = first or number
-    if not found:
-        return []
-    turns = TURNING & {unicodedata.bidirectional(c) for c in found}
-    kind = "turns the direction of the text" if turns else "invisible"
-    names = ", ".join(f"U+{ord(c):04X} {unicodedata.name(c, '')}".strip() for c in list(found)[:3])
-    return [Flag("characters", f"{kind}: {names}", exercise, first)]

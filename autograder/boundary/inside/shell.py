@@ -95,9 +95,12 @@ class Shell(InteractiveShell):
         self.set_hook("show_in_pager", page.as_hook(lambda *_, **__: None), 99)
 
     def init_magics(self):
-        """Know what notebooks say to JupyterLab, too."""
+        """Know what notebooks say to JupyterLab, too, and open no debugger: nobody answers it, and
+        it would run what it finds in a file.
+        """
         super().init_magics()
-        self.register_magic_function(lambda line: None, magic_name="autosave")
+        for name in ("autosave", "debug", "pdb"):
+            self.register_magic_function(lambda line: None, magic_name=name)
 
     def init_display_formatter(self):
         """Make text alone of what is displayed; nobody sees pictures."""

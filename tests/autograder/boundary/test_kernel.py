@@ -215,6 +215,14 @@ def test_leaving_a_function_is_named_and_the_next_question_is_answered(kernel, l
     assert reason is None
 
 
+@pytest.mark.parametrize("command", ["%debug", "%debug 1", "%pdb on\n1 / 0"])
+def test_no_debugger_runs_what_it_finds_in_a_file(kernel, command):
+    there = "import pathlib\npathlib.Path.home().joinpath('.pdbrc').write_text('!print(6 * 7)')"
+    kernel.run(there, 10)
+    kernel.run("1 / 0", 10)
+    assert "42" not in kernel.run(command, 10).text
+
+
 def test_nothing_of_ours_is_in_its_environment(kernel, monkeypatch):
     ran = kernel.run("import os; print(sorted(os.environ))", 10)
     assert "PYTHONPATH" in ran.text
