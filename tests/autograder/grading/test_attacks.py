@@ -34,10 +34,10 @@ pytestmark = [
 
 NBGRADER = Path(sys.executable).parent / "nbgrader"
 SHORT = {
-    "cell_timeout": 6,
-    "case_timeout": 4,  # ten times what the slowest right answer takes when nobody else computes
-    "exercise_timeout": 5,
-    "submission_timeout": 20,
+    "cell_timeout": 4,
+    "case_timeout": 3,  # seven times what the slowest right answer takes
+    "exercise_timeout": 4,
+    "submission_timeout": 14,
 }  # torch takes seconds
 SECRET = "quince-" + "marmalade-4711"  # in two parts, so that this file is not where it is found
 KEY = "5eed" * 16  # of the hidden cases, so that each run has the same
