@@ -33,7 +33,8 @@ class LearnerKernel:
 
     def __init__(self, boundary, seconds):
         self.boundary = boundary
-        self.began, self.waited, self.deadline = time.monotonic(), 0.0, seconds
+        self.began, self.deadline = time.monotonic(), seconds
+        self.waited = self.waited_before = 0.0  # in all, and of it by processes that are gone
         self.history = []
         self.process = self.client = None
 
@@ -88,11 +89,13 @@ class LearnerKernel:
 
     def elapsed(self):
         """Return the submission's seconds so far, without those in which its process waited for a
-        core. These are at most three of four, since who starts many threads waits for their own.
+        core; but no fewer than `PATIENCE` allows, since who starts many threads waits for their
+        own.
         """
+        if not self.gone:
+            self.waited = max(self.waited, self.waited_before + self.process.waited())
         by_the_wall = time.monotonic() - self.began
-        waited = self.waited + (0 if self.gone else self.process.waited())
-        return max(by_the_wall - waited, by_the_wall / PATIENCE)
+        return max(by_the_wall - self.waited, by_the_wall / PATIENCE)
 
     def remaining(self):
         """Return the seconds that the submission has left."""
@@ -111,7 +114,8 @@ class LearnerKernel:
         """End the process and whatever it started."""
         if self.gone:
             return
-        self.waited += self.process.waited()
+        self.elapsed()  # while it can still be asked how long it waited
+        self.waited_before = self.waited
         self.process.end()
         self.process = self.client = None
 

@@ -38,7 +38,6 @@ class Process:
     def __init__(self, control, talk, printed, keeper):
         self.control, self.talk, self.printed = control, talk, printed
         self.keeper, self.first, self.group = psutil.Process(keeper), [], None
-        self.has_waited = 0.0
         with contextlib.suppress(psutil.Error):  # it has ended, which is noticed elsewhere
             self.first = children_of(self.keeper)
 
@@ -55,10 +54,8 @@ class Process:
         return not select.select([self.control], [], [], 0)[0]
 
     def waited(self):
-        """Return the seconds in which its first process waited for a core that others had."""
-        for process in self.first:
-            self.has_waited = max(self.has_waited, seconds_waited(process.pid))
-        return self.has_waited
+        """Return the seconds in which its first process waited for a core; 0 where it is gone."""
+        return sum(seconds_waited(process.pid) for process in self.first)
 
     def interrupt(self):
         """Ask whatever runs to stop, as Ctrl-C does."""

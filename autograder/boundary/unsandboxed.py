@@ -72,16 +72,14 @@ class PlainProcess:
 
     def __init__(self, process, talk, printed, home):
         self.process, self.talk, self.printed, self.home = process, talk, printed, home
-        self.has_waited = 0.0
 
     def is_alive(self):
         """Return whether the process runs."""
         return self.process.poll() is None
 
     def waited(self):
-        """Return the seconds in which it waited for a core that others had."""
-        self.has_waited = max(self.has_waited, seconds_waited(self.process.pid))
-        return self.has_waited
+        """Return the seconds in which it waited for a core; 0 where it is gone."""
+        return seconds_waited(self.process.pid)
 
     def interrupt(self):
         """Ask whatever runs to stop, as Ctrl-C does."""

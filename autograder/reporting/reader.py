@@ -25,8 +25,8 @@ RUN_TEXT_TOO = re.compile(
     r"timeit\.(timeit|repeat|Timer)|c?[pP]rofile\.(run|runctx)|torch\.utils\.benchmark\.Timer|"
     r"torch\.jit\.CompilationUnit|torch\.utils\.cpp_extension\.\w+"
 )
-FETCHERS = {"operator.attrgetter", "operator.methodcaller"}
-FETCHES = {"getattr", "setattr", "vars", "delattr"}  # whoever hands them on hides what is fetched
+# Whoever hands these on hides what is fetched.
+FETCHES = {"getattr", "setattr", "vars", "delattr", "operator.attrgetter", "operator.methodcaller"}
 REACHES = {
     "open": "opens a file",
     "globals": "takes the table of global names",
@@ -179,8 +179,9 @@ class Reader:
         texts = [*node.args[:2], *(keyword.value for keyword in node.keywords)]
         if RUN_TEXT_TOO.fullmatch(whole) and any(map(is_text, texts)):
             self.add("looks", f"runs code from text: {shown(whole)}", node)
-        if whole == "getattr" or whole.endswith(("attrgetter", "methodcaller")):
-            self.visit_getattr(node, whole.rpartition(".")[2], within, called)
+        last = whole.rpartition(".")[2]
+        if whole == "getattr" or last in ("attrgetter", "methodcaller"):
+            self.visit_getattr(node, last, within, called)
         match node:
             case ast.Call(func=ast.Name(id="vars" | "setattr" as name), args=[of, *_]):
                 base = dotted(of)
@@ -238,7 +239,7 @@ class Reader:
             self.add("looks", f"the insides of something: .{name}", node)
         elif SYSTEM.fullmatch(whole):
             self.add("looks", shown(whole), node)
-        elif whole in FETCHERS and not called:
+        elif whole in FETCHES and not called:
             self.add("looks", f"hands on {name}", node)
         elif (
             self.is_shortcut(name, within)
@@ -270,7 +271,7 @@ class Reader:
             self.add("looks", f"runs code from text: {name}", node)
         elif name in REACHES and not own and node not in self.harmless:
             self.add("looks", REACHES[name], node)
-        elif self.whole(name) in FETCHES | FETCHERS and not own and not called:
+        elif self.whole(name) in FETCHES and not own and not called:
             self.add("looks", f"hands on {shown(name)}", node)
         elif name == "__builtins__":
             self.add("looks", "the table of built-in names", node)

@@ -216,7 +216,7 @@ async def answer(namespace, request, talk):
         request: `questions`, (id, exercise, probe, text of the inputs) of each, and `shortcuts`,
             the names of library functions that do what the exercise asks to write. One
             observation, which the grader's ids choose anew each time, also tells which of these
-            were `used`: to look takes three times as long as to ask.
+            were `used`: a question that is watched takes several times as long.
     """
     questions = request["questions"]
     looked_at = {crc32(each[0].encode()) % len(questions) for each in questions[-1:]}

@@ -7,10 +7,11 @@ grader's. It decides nothing; `autograder.shared.judge` compares the two observa
 is all of the checks that a learner's process needs, and it holds no answer.
 
 The inputs of a case may have parts instead: `forward`, the arguments of the call; `changed`,
-arguments to replace in a second one; `left_out`, those that have defaults; and where
-the exercise is a class `constructor`, the arguments that make the module, `weights`, tensors by
-parameter name that it is given, `train`, whether it is called in train mode, and `method`, if that
-is another than `forward`. An observation has a `result`, or things `noted` by name, or both.
+arguments to replace in a second one; `left_out`, the usual values of those that a call
+leaves out; and where the exercise is a class `constructor`, the arguments that make the module,
+`weights`, tensors by parameter name that it is given, `train`, whether it is called in train mode,
+and `method`, if that is another than `forward`. An observation has a `result`, or things `noted` by
+name, or both.
 """
 
 import builtins

@@ -63,9 +63,10 @@ def returned_for_generator(implementation, inputs):
 
 
 def left_out(implementation, inputs):
-    """Note what the arguments are that a call may leave out, by their names in the inputs' part
-    `left_out`, which says how they are usually: that is noted where a signature does not tell, with
-    `*arguments` or None. Nothing is called: a model of the usual size takes seconds to make.
+    """Note what the signature has for the arguments that a call leaves out. The inputs' part
+    `left_out` has their names and usual values; the usual one is noted where a signature does not
+    tell, as with `*arguments` or None. Nothing is called: a model of the usual size takes seconds
+    to make.
     """
     parameters = list(inspect.signature(implementation).parameters.values())
     noted = dict(inputs["left_out"])
