@@ -15,6 +15,7 @@ from autograder.grading.handed_in.passed_over import (
     remark_on_rest,
     without_doubtful,
     without_nobodys,
+    without_those_of_two,
 )
 from autograder.grading.handed_in.submission import (
     Submission,
@@ -27,7 +28,6 @@ from autograder.grading.handed_in.whose import (
     in_folders_of_their_own,
     learner_and_chapter,
     named,
-    require_one_folder,
 )
 from autograder.shared.wire import printable
 
@@ -107,8 +107,7 @@ def from_candidates(candidates, stem, remark):
         remark: called with a sentence about files that are of another chapter than they seemed.
 
     Raises:
-        CourseError: if no file tells its chapter, or files of several folders tell the same
-            learner.
+        CourseError: if no file tells its chapter.
     """
     owners, beside = in_folders_of_learners([each.path for each in candidates], chapters())
     remark_on_rest(*rest_of(candidates, beside, stem), remark)
@@ -120,13 +119,12 @@ def from_candidates(candidates, stem, remark):
     if stem:
         remark_on_others(told, stem, remark)
         told = {key: each for key, each in told.items() if each.stem in (None, stem)}
+    told = without_those_of_two(told, guess, {*owners, *own}, remark)
     remark_on_guesses(told, guess, remark)
     newest, notes = {}, {}
     for candidate in sorted(told, key=lambda each: (bool(told[each].stem), *age(each))):
-        learner, owner = told[candidate].learner, told[candidate].owner(guess)
+        owner = told[candidate].owner(guess)
         if before := newest.get(owner):
-            if candidate.path not in owners and candidate.path not in own:
-                require_one_folder(learner, before.path, candidate.path)
             what = EARLIER if told[before].stem or not told[candidate].stem else TELLS_NOTHING
             notes.setdefault(owner, []).append(printable(f"{what}: {before.path.name}"))
         newest[owner] = candidate

@@ -26,6 +26,11 @@ def files_in(place):
                 yield path
 
 
+def is_notebook(path):
+    """Return whether a file's name is that of a notebook, in whichever case it ends."""
+    return path.suffix.lower() == ".ipynb"
+
+
 def is_a_programs(path):
     """Return whether a program has left a file there, of which its learner knows nothing."""
     return path.name.startswith("._") or not {"__MACOSX", ".ipynb_checkpoints"}.isdisjoint(
@@ -38,7 +43,8 @@ def find_notebook(path):
     one is meant.
     """
     try:
-        others = [] if path.exists() or path.is_symlink() else sorted(path.parent.glob("*.ipynb"))
+        there = [] if path.exists() or path.is_symlink() else sorted(path.parent.iterdir())
+        others = [each for each in there if is_notebook(each)]
     except OSError:  # a folder that may not be entered; why, `read_bytes` says
         others = []
     if len(others) == 1:
@@ -96,7 +102,7 @@ def instead(name, names):
     if not names:
         return ""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    notebooks = any(each.endswith(".ipynb") for each in names)
+    notebooks = any(is_notebook(PurePosixPath(each)) for each in names)
     advice = f"call the one that counts {name}" if notebooks else "hand in the notebook itself"
     return printable(f", only {', '.join(names[:MOST_NAMED])}{more}; {advice}")
 

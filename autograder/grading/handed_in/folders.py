@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from autograder.course import chapters
 from autograder.grading.handed_in.candidates import HandedIn, file_time
-from autograder.grading.handed_in.files import files_in, find_notebook
+from autograder.grading.handed_in.files import files_in, find_notebook, is_notebook
 from autograder.grading.handed_in.passed_over import remark_on_no_notebooks, remark_on_rest
 from autograder.grading.handed_in.submission import Submission, read_submission
 from autograder.grading.handed_in.whose import MOODLE, named
@@ -49,9 +49,9 @@ def is_arranged(files):
     """
     have = {path.parts[0] for path in files if in_chapters_folder(path)}
     alone = {
-        path.parts[0].removesuffix(".ipynb")
+        path.stem if len(path.parts) == 1 else path.parts[0]
         for path in files
-        if len(path.parts) <= 2 and path.suffix == ".ipynb" and not MOODLE.match(path.parts[0])
+        if len(path.parts) <= 2 and is_notebook(path) and not MOODLE.match(path.parts[0])
     }
     return len(alone - have) <= len(have)
 
@@ -67,7 +67,7 @@ def rest_of_folders(place, files, taken, stems):
     """
     newer, elsewhere = [], []
     for path in files:
-        if path.suffix != ".ipynb":
+        if not is_notebook(path):
             continue
         folder = next((each for each in (place / path).parents if each in taken), None)
         if folder is None:

@@ -17,6 +17,7 @@ from autograder.grading.handed_in.files import (
     files_in,
     instead,
     is_a_programs,
+    is_notebook,
     read_bytes,
 )
 from autograder.grading.handed_in.folders import in_nbgrader_folders, when_changed
@@ -77,8 +78,8 @@ def in_flat_folder(place, stem, remark):
             lambda path=path: read_bytes(path),
             when_changed(path),
         )
-        for path in sorted(place.rglob("*.ipynb"))
-        if not is_a_programs(path)
+        for path in sorted(place.rglob("*"))
+        if is_notebook(path) and not is_a_programs(path)
     ]
     return from_files(candidates, list(files_in(place)), stem, remark)
 
@@ -93,7 +94,7 @@ def from_files(candidates, paths, stem, remark):
     paths = [path for path in paths if not is_a_programs(path)]
     owners, _ = in_folders_of_learners(paths, chapters())
     remark_on_no_notebooks(paths, {learner for learner, _ in owners.values()}, remark)
-    with_notebook = {owner for path, owner in owners.items() if path.suffix == ".ipynb"}
+    with_notebook = {owner for path, owner in owners.items() if is_notebook(path)}
     without = {}
     for path, owner in owners.items():
         if owner not in with_notebook:
@@ -132,7 +133,7 @@ def in_zip(place, stem, remark):
     candidates = []
     for member in members:
         path = PurePosixPath(member.filename)
-        if path.suffix != ".ipynb" or is_a_programs(path):
+        if not is_notebook(path) or is_a_programs(path):
             continue
         candidates.append(
             Candidate(path, lambda member=member: read_member(archive, member), when(member), "zip")

@@ -1,9 +1,10 @@
 """What was handed in and is not graded, or graded on a guess: said with each file's name."""
 
 import difflib
+from collections import defaultdict
 
 from autograder.course import chapters
-from autograder.grading.handed_in.files import is_a_programs
+from autograder.grading.handed_in.files import is_a_programs, is_notebook
 from autograder.grading.handed_in.whose import by_platform, is_doubtful, learner_and_chapter
 from autograder.shared.wire import printable
 
@@ -85,6 +86,34 @@ def without_nobodys(told, remark):
     return {each: what for each, what in told.items() if each not in nobodys}
 
 
+def without_those_of_two(told, guess, sure, remark):
+    """Leave out the files in several folders that tell the same learner, where neither a folder nor
+    a learning platform says whose they are: they may be two learners'. Say which they are.
+
+    Args:
+        told: what is Told of each candidate.
+        guess: the chapter of a file that tells none.
+        sure: the paths of the files that lie in a folder of their learner's.
+    """
+    of_one = defaultdict(list)
+    for each, what in told.items():
+        of_one[what.owner(guess)].append(each)
+    unsure = [
+        each
+        for files in of_one.values()
+        if len({each.path.parent for each in files}) > 1
+        for each in files
+        if each.path not in sure and not by_platform(each.path)[0]
+    ]
+    if unsure:
+        remark(
+            "not graded, because files of the same name in other folders may be somebody else's:"
+            f" {first_of(sorted(str(each.path) for each in unsure))}; put each into"
+            " <learner>/<chapter>/<chapter>.ipynb"
+        )
+    return {each: what for each, what in told.items() if each not in unsure}
+
+
 def remark_on_others(told, stem, remark):
     """Say which files are passed over although their paths do not say why."""
     others = [
@@ -126,7 +155,7 @@ def remark_on_no_notebooks(paths, learners, remark):
             continue
         who = match["id"] if platform else next(filter(learners.__contains__, path.parts), None)
         who = who or learner_and_chapter(path, stems)[0]
-        if path.suffix == ".ipynb":
+        if is_notebook(path):
             with_notebook.add(who)
         elif platform or path.suffix.lower() in ANSWERS or ".ipynb" in path.name:
             others.setdefault((who, "" if platform else path.parent), path)

@@ -4,8 +4,7 @@ import hashlib
 import re
 from collections import defaultdict
 
-from autograder.course import CourseError
-from autograder.shared.wire import printable
+from autograder.grading.handed_in.files import is_notebook
 
 # Begins a file's name; what the learner called it comes after.
 MOODLE = re.compile(r"(?P<learner>.+?)_(?P<id>\d+)_assignsubmission_file")
@@ -91,8 +90,8 @@ def places_of_folders(paths, stems):
     """
     by_names = defaultdict(lambda: defaultdict(set))
     for path in paths:
-        folder, is_notebook = path.parent.name, path.suffix == ".ipynb"
-        if is_notebook and folder and folder not in stems and not by_platform(path)[0]:
+        folder = path.parent.name
+        if is_notebook(path) and folder and folder not in stems and not by_platform(path)[0]:
             by_names[path.parents[1]][folder].add(learner_and_chapter(path, stems)[0])
     return {
         place for place, folders in by_names.items() if agreeing(folders) > max(1, len(folders) / 2)
@@ -111,17 +110,6 @@ def is_doubtful(path):
     match = by_platform(path)[1]
     by_its_name = match is not None and match.re is MOODLE
     return by_its_name and len(set(MOODLES_PART.findall(path.name))) > 1
-
-
-def require_one_folder(learner, path, other):
-    """Refuse to guess whether two files of one name, in two folders, are one learner's.
-
-    Raises:
-        CourseError: if they lie in different folders, and no learning platform has named these.
-    """
-    if path.parent != other.parent and not by_platform(other)[0]:
-        both = printable(f"{path} and {other} would both be what {learner!r} handed in")
-        raise CourseError(f"{both}; keep one, or put them into <learner>/<chapter>/<chapter>.ipynb")
 
 
 def learner_and_chapter(path, stems):

@@ -235,10 +235,36 @@ def test_two_learners_files_of_one_name_are_not_taken_for_one_learners(tmp_path)
         assert [
             each.learner for each in find_submissions(zipped(tmp_path / "all.zip", members))
         ] == ["ada", "bruno"]
-    with pytest.raises(CourseError, match="would both be"):
-        find_submissions(
-            zipped(tmp_path / "all.zip", {"ada/work.ipynb": RIGHT, "bruno/work.ipynb": RIGHT})
-        )
+
+
+def test_files_that_may_be_two_learners_are_named_and_all_others_are_graded(tmp_path):
+    said = []
+    members = {f"{name}.ipynb": RIGHT for name in ("ada", "ada/bruno", "bruno", "clara")}
+    found = find_submissions(zipped(tmp_path / "all.zip", members), remark=said.append)
+    assert [each.learner for each in found] == ["ada", "clara"]
+    (remark,) = said
+    assert "ada/bruno.ipynb, bruno.ipynb;" in remark
+    whole = {f"all/bruno/{STEM}/{STEM}.ipynb": RIGHT, "bruno.ipynb": RIGHT}
+    found = find_submissions(zipped(tmp_path / "all.zip", whole), remark=said.append)
+    assert [each.learner for each in found] == ["bruno"]
+    assert "may be somebody else's: bruno.ipynb;" in said[1]
+
+
+def test_a_notebook_may_end_in_capitals(tmp_path):
+    members = {"ada.IPYNB": RIGHT, "bruno.ipynb": RIGHT}
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    for name, content in members.items():
+        (flat / name).write_text(content)
+    for place in (flat, zipped(tmp_path / "all.zip", members)):
+        found = find_submissions(place)
+        assert [each.learner for each in found] == ["ada", "bruno"]
+        assert not any(each.read().problem for each in found)
+    folder = tmp_path / "class" / "ada" / STEM
+    folder.mkdir(parents=True)
+    (folder / f"{STEM}.IPYNB").write_text(RIGHT)
+    (found,) = find_submissions(tmp_path / "class")
+    assert found.read().notes == (f"handed in as {STEM}.IPYNB",)
 
 
 def test_what_lies_beside_the_notebook_is_nobodys(tmp_path):
