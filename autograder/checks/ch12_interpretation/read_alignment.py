@@ -40,16 +40,18 @@ def crossing(
     if padded_left:
         place = place.flip(0)
     src_mask = place < torch.tensor(lengths)[:, None]
+    hidden = ~src_mask[:, None, None]
+    shape = len(lengths), heads, tgt_len, src_len
+    scores = normal(rng, *shape, scale=scale, dtype=torch.float64)
     while True:
-        scores = normal(
-            rng, len(lengths), heads, tgt_len, src_len, scale=scale, dtype=torch.float64
-        )
-        hidden = ~src_mask[:, None, None]
-        scores = scores.masked_fill(hidden, -math.inf) if masked else scores + 4.0 * hidden
-        weights = scores.softmax(-1)
+        given = scores.masked_fill(hidden, -math.inf) if masked else scores + 4.0 * hidden
+        weights = given.softmax(-1)
         best = weights.mean(1).masked_fill(~src_mask[:, None], -1).topk(min(2, src_len)).values
-        if src_len == 1 or ((best[..., 0] - best[..., 1]) > APART).all():
+        close = best[..., 0] - best[..., -1] < APART
+        if src_len == 1 or not close.any():
             return {"weights": weights.to(dtype), "src_mask": src_mask}
+        again = normal(rng, *shape, scale=scale, dtype=torch.float64)
+        scores = torch.where(close[:, None, :, None], again, scores)  # the other rows may stay
 
 
 @drawn
