@@ -22,8 +22,9 @@ class LearnerKernel:
     One that dies is started again, and the cells that ran before are run again, without the
     one that ended it.
 
-    Its seconds go on only while the process has a core, or rests: how busy the machine is with
-    others is nothing that a learner can help.
+    Its seconds go on only while a request is being answered, and the process has a core for it or
+    rests: how busy the machine is with others, and how long the grader thinks about an answer, is
+    nothing that a learner can help.
 
     Args:
         boundary: starts the process; see `autograder.boundary.sandbox`.
@@ -33,7 +34,8 @@ class LearnerKernel:
 
     def __init__(self, boundary, seconds):
         self.boundary = boundary
-        self.began, self.deadline = time.monotonic(), seconds
+        self.deadline = seconds
+        self.worked, self.since = 0.0, None  # seconds of all requests, and when this one began
         self.waited = self.waited_before = 0.0  # in all, and of it by processes that are gone
         self.history = []
         self.process = self.client = None
@@ -88,14 +90,27 @@ class LearnerKernel:
         return self.process is None
 
     def elapsed(self):
-        """Return the submission's seconds so far, without those in which its process waited for a
-        core; but no fewer than `PATIENCE` allows, since who starts many threads waits for their
-        own.
+        """Return the submission's seconds so far: those of its requests, without those in which its
+        process waited for a core; but no fewer than `PATIENCE` allows, since who starts many
+        threads waits for their own.
         """
         if not self.gone:
             self.waited = max(self.waited, self.waited_before + self.process.waited())
-        by_the_wall = time.monotonic() - self.began
+        by_the_wall = self.by_the_wall()
         return max(by_the_wall - self.waited, by_the_wall / PATIENCE)
+
+    def by_the_wall(self):
+        """Return the seconds that requests have taken so far, by the clock on the wall."""
+        return self.worked + (0.0 if self.since is None else time.monotonic() - self.since)
+
+    @contextlib.contextmanager
+    def at_work(self):
+        """Let the submission's seconds go on."""
+        self.since = time.monotonic()
+        try:
+            yield
+        finally:
+            self.worked, self.since = self.by_the_wall(), None
 
     def remaining(self):
         """Return the seconds that the submission has left."""
@@ -123,7 +138,8 @@ class LearnerKernel:
         """Start the process again if it is gone, and bring it to where it was."""
         if self.gone and self.remaining():
             try:
-                self.start()
+                with self.at_work():
+                    self.start()
             except RuntimeError:
                 # the submission left something behind that ends every process at its start
                 self.deadline = 0
@@ -145,15 +161,16 @@ class LearnerKernel:
         if self.gone or seconds <= 0:
             return Ran("timeout")
         its_id, ran = secrets.token_hex(8), Ran()
-        self.client.send({"id": its_id, **request})
-        done = self.follow(its_id, ran.answers, self.elapsed() + seconds, awaited)
-        if not done and self.process.is_alive() and not self.client.is_closed:
-            ran.status = "timeout"
-            self.process.interrupt()
-            # what is answered now does not count
-            done = self.follow(its_id, {}, self.elapsed() + GRACE_SECONDS)
-        elif not done:
-            ran.status = "died"
+        with self.at_work():
+            self.client.send({"id": its_id, **request})
+            done = self.follow(its_id, ran.answers, self.elapsed() + seconds, awaited)
+            if not done and self.process.is_alive() and not self.client.is_closed:
+                ran.status = "timeout"
+                self.process.interrupt()
+                # what is answered now does not count
+                done = self.follow(its_id, {}, self.elapsed() + GRACE_SECONDS)
+            elif not done:
+                ran.status = "died"
         ran.text = self.client.text()
         if not done:
             self.stop()

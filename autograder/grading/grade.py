@@ -8,7 +8,6 @@ is the part of its cases' weight that passed, times its points.
 
 import os
 import re
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -63,7 +62,6 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
             asked.
     """
     limits = limits or Limits()
-    started = time.monotonic()
     record = notebook.metadata["autograder"]
     record["seed"] = (seed or seed_of(stem, f"{student}\n{record['notebook']}")).hex()
     record["checks"] = version_of_checks(stem)
@@ -72,19 +70,20 @@ def grade_notebook(notebook, stem, student, limits=None, unsandboxed=False, seed
     if record["problem"]:
         for cell in graded_cells(notebook):
             write_outcome(cell, record, refused(cell, record["problem"]))
+        left = limits.submission
     else:
         around = boundary(stem, unsandboxed)
         record["sandbox"], record["missing"] = around.name, list(around.missing)
         questions = questions_of(stem, bytes.fromhex(record["seed"]))
         with LearnerKernel(around, limits.submission) as kernel:
             outcomes = run_cells(notebook, questions, kernel, limits)
-        seconds = kernel.remaining()
-        outcomes = ask_again(notebook, stem, around, questions, outcomes, limits, seconds)
+        left = kernel.remaining()
+        outcomes, left = ask_again(notebook, stem, around, questions, outcomes, limits, left)
         for cell, outcome in zip(graded_cells(notebook), outcomes, strict=True):
             outcome.pop("alone", None)
             write_outcome(cell, record, outcome)
     write_answers(notebook, stem, record)
-    record["seconds"] = round(time.monotonic() - started, 2)
+    record["seconds"] = round(limits.submission - left, 2)
     notebook.metadata["autograder"] = nbformat.from_dict(record)
 
 
@@ -149,7 +148,7 @@ def ask_again(notebook, stem, around, questions, outcomes, limits, seconds):
         seconds: that the submission has left.
 
     Returns:
-        list of the outcomes that count.
+        list of the outcomes that count, and the seconds that are left now.
     """
     added = [cell.source for cell in notebook.cells if is_added(cell)]
     again = carried_errors(stem, solutions_in(notebook), outcomes, added)
@@ -170,7 +169,7 @@ def ask_again(notebook, stem, around, questions, outcomes, limits, seconds):
                         after["used"] = used
                     outcomes[place] = better(outcomes[place], after, broken)
             seconds = kernel.remaining()
-    return outcomes
+    return outcomes, seconds
 
 
 def slow_modules(notebook, questions):

@@ -280,12 +280,13 @@ def test_a_process_that_waits_for_its_own_threads_is_not_waited_for_longer_than_
     clock = SimpleNamespace(monotonic=lambda: 100.0)
     monkeypatch.setattr("autograder.boundary.kernel.time", clock)
     kernel = LearnerKernel(None, seconds=60)
-    kernel.process = SimpleNamespace(waited=lambda: 30.0)
-    clock.monotonic = lambda: 140.0
-    assert kernel.elapsed() == 40 - 30
-    kernel.process = SimpleNamespace(waited=lambda: 39.0)
-    assert kernel.elapsed() == 40 / PATIENCE
-    assert kernel.remaining() == 60 - 40 / PATIENCE
+    with kernel.at_work():
+        kernel.process = SimpleNamespace(waited=lambda: 30.0)
+        clock.monotonic = lambda: 140.0
+        assert kernel.elapsed() == 40 - 30
+        kernel.process = SimpleNamespace(waited=lambda: 39.0)
+        assert kernel.elapsed() == 40 / PATIENCE
+        assert kernel.remaining() == 60 - 40 / PATIENCE
 
 
 def test_what_a_process_waited_is_kept_when_it_is_gone(monkeypatch):
@@ -294,11 +295,22 @@ def test_what_a_process_waited_is_kept_when_it_is_gone(monkeypatch):
     monkeypatch.setattr("autograder.boundary.kernel.time", clock)
     kernel = LearnerKernel(None, seconds=60)
     kernel.process = process
-    clock.monotonic = lambda: 110.0
+    with kernel.at_work():
+        clock.monotonic = lambda: 110.0
     before = kernel.elapsed()
     kernel.stop()
     assert kernel.elapsed() == before == 7
     assert seconds_waited("none") == 0
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_what_the_grader_thinks_is_no_time_of_the_learners():
+    with Sandbox(STEM) as boundary, LearnerKernel(boundary, seconds=60) as kernel:
+        assert kernel.run("import time; time.sleep(0.3)", 10).status == "ok"
+        before = kernel.elapsed()
+        time.sleep(1)
+        assert kernel.elapsed() == pytest.approx(before, abs=0.1)
+        assert before > 0.25
 
 
 @pytest.mark.usefixtures("sandbox")
