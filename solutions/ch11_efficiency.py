@@ -191,6 +191,7 @@ def merge(left, right):
 # - Compute each score once. A first pass for the maximum and a second one for the sums would
 #   compute them twice.
 # - Scores may be of any size, and the last block may be smaller than the others.
+# - Everything that you make lies on the device of `query`.
 # - With `causal=True` the ends are aligned: the last query sees all keys, the one before it all but
 #   one, and so on. `query_len` may be smaller than `key_len`.
 # - Raise a `ValueError` for a block size below 1.

@@ -53,6 +53,7 @@ from solutions.ch07_layers import EncoderLayer, LayerNorm
 #   `change < 0.9`, and otherwise keeps its own.
 # - The labels are the original ids at all chosen places, and -100 everywhere else, which PyTorch's
 #   losses ignore.
+# - All of it works on whatever device the ids are.
 #
 # For example, with probability 0.15, no special ids and the mask 40:
 #
@@ -236,7 +237,8 @@ class LanguageModel(nn.Module):
 #
 # They are applied in this order, each to what the one before has left, renormalised. Where several
 # words are equally likely, those with lower ids come first, at temperature 0, too. A negative
-# temperature, a `top_k` below 1 and a `top_p` outside of (0, 1] raise a `ValueError`.
+# temperature, a `top_k` below 1 and a `top_p` outside of (0, 1] raise a `ValueError`. The result has
+# the dtype and the device of the logits.
 #
 # For example, let the probabilities be 0.4, 0.3, 0.2 and 0.1. With `top_p=0.6` the first two are
 # kept, because 0.4 alone does not reach 0.6. Renormalised they are 0.571 and 0.429. With `top_k=3`
@@ -421,7 +423,7 @@ def patchify(images, patch_size):
 #
 # - `positions` gives the position of each row. They may begin anywhere and come in any order.
 # - Angles are computed in float32 at least, because bfloat16 cannot tell position 257 from 256. The
-#   result has the dtype of `x`.
+#   result has the dtype and the device of `x`.
 # - An odd `head_dim` raises a `ValueError`.
 #
 # For example, the row `[1, 0, 1, 0]` at position 2 becomes `[cos 2, sin 2, cos 0.02, sin 0.02]` =

@@ -53,17 +53,22 @@ def sources_without(stem, notebook, broken):
             yield solution_sources(stem)[exercise] if exercise in broken else cell.source
 
 
-def better(before, after, broken):
+def better(before, after, broken, hints):
     """Return the outcome of a graded cell that earns more; that of the second asking says why.
 
     A case that fails both times has the words that it had, since what the second process says may
     come from code that was not the learner's; but they no longer point to what the exercise calls.
+    Where the second asking has recognised another misconception, its hint is said instead, which
+    is ours.
+
+    Args:
+        hints: of the exercise's misconceptions, by belief.
     """
     pairs = zip(before["cases"], before.get("alone", before["cases"]), after["cases"], strict=True)
     cases = [
         (old, new)
         if new["passed"] or old["passed"]
-        else (alone, {**new, "message": alone["message"]})
+        else (told := also_without(alone, new, broken, hints), {**new, "message": told["message"]})
         for old, alone, new in pairs
     ]
     if after["score"] <= before["score"]:
@@ -74,6 +79,17 @@ def better(before, after, broken):
     told = {"used": used} if used else {}
     cases = [case for _, case in cases]
     return {**before, **after, **told, "cases": cases, "followed": list(broken)}
+
+
+def also_without(alone, new, broken, hints):
+    """Return a case that fails both times, with the hint of the second asking where that knows
+    another one.
+    """
+    belief = new["misconception"]
+    if belief in (None, alone["misconception"]):
+        return alone
+    message = f"Also with the course's own {' and '.join(broken)}: {hints[belief]}"
+    return {**alone, "misconception": belief, "message": message}
 
 
 @cache

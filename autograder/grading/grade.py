@@ -167,7 +167,8 @@ def ask_again(notebook, stem, around, questions, outcomes, limits, seconds):
                     after = outcome_of(cell, name, verdicts, prepared.beliefs)
                     if used := library_code(observations, prepared.shortcuts):
                         after["used"] = used
-                    outcomes[place] = better(outcomes[place], after, broken)
+                    hints = dict(zip(prepared.beliefs, prepared.hints, strict=True))
+                    outcomes[place] = better(outcomes[place], after, broken, hints)
             seconds = kernel.remaining()
     return outcomes, seconds
 

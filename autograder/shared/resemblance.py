@@ -17,9 +17,9 @@ FLOAT16_STEPS = FLOAT32_STEPS * 2**12  # float16 has 12 binary digits fewer
 def resemblances(cases):
     """Say of each case how its wrong numbers are related to the right ones.
 
-    A lack of precision and dropped numbers are told where they are seen, because nothing else looks
-    like them; anything else only if it holds in all other cases, and in the same words in those
-    that have a single number: any one number is some multiple of any other.
+    What agrees to float32's precision and dropped numbers are told where they are seen, because
+    nothing else looks like them; anything else only if it holds in all other cases, and in the same
+    words in those that have a single number: any one number is some multiple of any other.
 
     Args:
         cases: (inputs, pairs) of each failed case in which there are numbers to compare; pairs are
@@ -155,12 +155,31 @@ def precision_of(wanted, got):
             "all numbers agree to the precision of float32, but not to that of float64: is a step"
             " done in float32, or is something small added?"
         )
-    if wanted.dtype.itemsize > 2 and 0 < apart <= FLOAT16_STEPS * largest(wanted):
-        return (
-            f"all numbers agree to {int(-np.log10(apart / largest(wanted)))} digits: is a step done"
-            " in a narrower dtype, or is something small added?"
-        )
     return None
+
+
+def narrower(pairs, inputs):
+    """All numbers agree to a few digits."""
+    digits = [digits_of(wanted, got) for wanted, got in pairs]
+    if None in digits:
+        return None
+    return (
+        f"all numbers agree to {min(digits)} digits: is a step done in a narrower dtype, or is"
+        " something small added?"
+    )
+
+
+def digits_of(wanted, got):
+    """Return to how many digits numbers agree that should agree to more; None if these are fewer
+    than a step in float16 leaves.
+    """
+    if not same_shape(wanted, got) or wanted.dtype != got.dtype or wanted.dtype.itemsize <= 2:
+        return None
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(got - wanted).max(initial=0)
+    if not 0 < apart <= FLOAT16_STEPS * largest(wanted):
+        return None
+    return int(-np.log10(apart / largest(wanted)))
 
 
 def lack_of_precision(pairs):
@@ -229,6 +248,7 @@ def alike(wanted, got):
 
 
 OBSERVATIONS = (
+    narrower,
     opposite_sign,
     constant_factor,
     transposed,

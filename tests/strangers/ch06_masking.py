@@ -99,3 +99,14 @@ def scaled_by_a_tensor(query, key, value, mask=None):
     if mask is not None:
         weights = weights.masked_fill(~mask, 0)
     return weights.to(value.dtype) @ value, weights
+
+
+@keeps(0.9, "in float16 the lowest number has no room below it", most=0.99)
+def masked_attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + (~mask).to(scores.dtype) * torch.finfo(scores.dtype).min
+    weights = torch.softmax(scores, -1)
+    if mask is not None:
+        weights = weights * mask
+    return weights @ value, weights

@@ -281,3 +281,26 @@ def sliding_window_mask(seq_len, window, device=None):  # noqa: F811
 def sliding_window_mask(seq_len, window, device=None):  # noqa: F811
     i = torch.arange(seq_len, device=device)
     return ((i[:, None] - i).abs() < window)[None, None]
+
+
+@keeps(0.9, "a billion below zero stands for minus infinity", most=0.995)
+def tiled_attention(query, key, value, block_size, causal=False):  # noqa: F811
+    if block_size < 1:
+        raise ValueError("block_size must be at least 1")
+    n, m = query.shape[0], key.shape[0]
+    query = query / math.sqrt(query.shape[1])
+    top, total = query.new_full((n,), -1e9), query.new_zeros(n)
+    summed = query.new_zeros(n, value.shape[1])
+    rows = torch.arange(n, device=query.device)[:, None] + (m - n)
+    for start in range(0, m, block_size):
+        k, v = key[start : start + block_size], value[start : start + block_size]
+        scores = query @ k.T
+        if causal:
+            columns = start + torch.arange(k.shape[0], device=query.device)[None]
+            scores = scores.masked_fill(columns > rows, -1e9)
+        new = torch.maximum(top, scores.max(-1).values)
+        fade, weights = torch.exp(top - new), torch.exp(scores - new[:, None])
+        total = total * fade + weights.sum(-1)
+        summed = summed * fade[:, None] + weights @ v
+        top = new
+    return summed / total[:, None], top + torch.log(total)

@@ -444,3 +444,16 @@ class SwiGLU(Gated):  # noqa: F811
         self.w_gate = nn.Linear(d_model, d_ff)
         self.w_up = nn.Linear(d_model, d_ff)
         self.w_down = nn.Linear(d_ff, d_model)
+
+
+@keeps(0.7, "eps comes after the root", most=0.85)
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        rms = wide.square().mean(-1, keepdim=True).sqrt() + self.eps
+        return (wide / rms * self.weight).to(x.dtype)

@@ -79,6 +79,15 @@ def far_below_zero(rng):
     return {"query": query, "key": key, "value": value, "mask": any_mask(rng, 3, 4)}
 
 
+def below_zero_in_float16(rng):
+    """Draw queries and keys in float16 whose scores are all about -50, so that the lowest number of
+    float16 has no room below it for them, and a query that may attend to nothing.
+    """
+    inputs = attention_case(rng, 3, 4, 4, dtype=torch.float16, under=with_an_empty_row)
+    inputs["query"][:, 0], inputs["key"][:, 0] = 10, -10
+    return inputs
+
+
 def rows_far_apart(rng):
     """Draw queries of which some have scores around 200, some around -200, and the first a masked
     key far ahead.
@@ -256,6 +265,7 @@ hidden(
 )
 hidden("rows whose scores are far apart", rows_far_apart)
 hidden("scores below any everyday number", far_below_zero, weight=2)
+hidden("float16, with scores around -50 beside an empty row", below_zero_in_float16)
 hidden(
     "float32 in, float32 out",
     attention_case(2, 2, 3, 3, 4, mask=causal_mask(3)),

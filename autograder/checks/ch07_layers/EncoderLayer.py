@@ -135,7 +135,7 @@ checks = Checks(
 )
 shown, hidden, wrong, right = checks.words
 
-shown("post-norm is the default", layer_case(2, 3), weight=5)
+shown("post-norm is the default", layer_case(2, 3), weight=6)
 shown("pre-norm, when norm_first is True", layer_case(2, 3, norm_first=True), weight=3)
 shown("a single position", layer_case(1, 1))
 shown("as many sentences as positions", layer_case(3, 3, norm_first=False))
@@ -148,6 +148,9 @@ shown(
     "a causal mask of two axes",
     layer_case(2, 3, mask=causal_mask(3)[0, 0]),
     weight=2,
+)
+shown(
+    "pre-norm with padding masked", layer_case(2, 4, norm_first=True, mask=padding(3, 2, seq_len=4))
 )
 shown("what is masked is not seen", what_is_masked_changes(False), probe=moved)
 shown("gradients, post-norm", layer_case(1, 2, 4, 2, 3), probe=gradients, weight=2)
@@ -175,7 +178,7 @@ hidden("pre-norm on a larger batch", layer_case(3, 5, 6, 3, 9, norm_first=True),
 hidden("as many sentences as positions, more heads", layer_case(4, 4, 8, 4))
 hidden("one head, one position", layer_case(2, 1, 4, 1, 3, norm_first=False))
 hidden(
-    "pre-norm with padding masked",
+    "pre-norm with padding masked, a larger batch",
     layer_case(3, 5, norm_first=True, mask=padding(2, 5, 3, seq_len=5)),
 )
 hidden(

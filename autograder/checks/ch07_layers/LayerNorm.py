@@ -62,6 +62,12 @@ def all_equal(rng, *shape):
     )
 
 
+def all_equal_and_large(rng, *shape):
+    """Draw such rows, but of numbers whose squares float32 does not hold exactly."""
+    numbers = rng.integers(10_001, 40_000, (*shape[:-1], 1)) / 4
+    return torch.from_numpy(numbers).repeat_interleave(shape[-1], -1)
+
+
 def in_quarters(rng, *shape):
     """Draw rows that half precision holds exactly, and whose mean it holds exactly if their width
     is a power of two.
@@ -135,6 +141,10 @@ hidden("batch, positions and features of one size", norm_case(4, 4, 4))
 hidden("a large eps on a batch", norm_case(2, 3, 5, rows=off_centre, eps=(0.5, 4.0)), weight=2)
 hidden("a batch of numbers that hardly differ", norm_case(2, 3, 6, rows=almost_equal))
 hidden("equal numbers in a batch", norm_case(2, 3, 5, rows=all_equal))
+hidden(
+    "large equal numbers in float32",
+    norm_case(4, 6, 6, dtype=torch.float32, rows=all_equal_and_large),
+)
 hidden(
     "one position changes, and no other",
     at_one_position(wide, reference.LayerNorm, (4,), (2, 5, 4), 2),

@@ -61,6 +61,16 @@ def rising(rng, sign=1, causal=False):
     return inputs
 
 
+@drawn
+def billions_below_zero(rng, causal=False):
+    """Draw queries and keys whose scores are all -2**32, about -4e9, to the bit, so that the keys
+    share the weight.
+    """
+    inputs = attention(rng, 5, 9, 4, d_k=4, causal=causal)
+    inputs["query"].zero_()[:, 0], inputs["key"].zero_()[:, 0] = 2.0**17, -(2.0**16)
+    return inputs
+
+
 def every_block(key_len, block_size):
     return range(0, key_len, block_size)
 
@@ -182,6 +192,9 @@ hidden(
     scores_around(-40_000.0, 8, 8, 3, causal=True, spread=3.0),
     weight=3,
 )
+hidden(
+    "causal, with scores four billion below zero", billions_below_zero(causal=True), probe=returned
+)
 hidden("a thousand keys in float32", attention(200, 1000, 64, 8, 8, dtype=torch.float32), weight=2)
 hidden("each score is computed once, also if causal", attention(12, 12, 4, 30, 1, causal=True))
 hidden(
@@ -284,6 +297,22 @@ wrong(
     """Right where each query has a score above 0. What is your maximum if all scores are far below
     0? Which number is below all of them?""",
     begin=0.0,
+)
+
+
+wrong(
+    "a billion below zero is below every score",
+    """Where does your maximum begin? Scores may be of any size. Which number is below all of
+    them?""",
+    begin=-1e9,
+)
+
+
+wrong(
+    "whatever comes first, a query sees something of it",
+    """In which order do you take the blocks? A query may see no key of those that come first. What
+    is your maximum then, and what is -inf - (-inf)?""",
+    blocks=lambda key_len, block_size: reversed(range(0, key_len, block_size)),
 )
 
 

@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 
+from autograder.authoring.loading import solution_sources
 from autograder.grading.follow_through import better, calls_in, carried_errors
 from autograder.grading.grade import grade_notebook
 from autograder.grading.handed_in.submission import rebuild, submission_of
@@ -50,6 +51,33 @@ def test_a_wrong_split_costs_attention_nothing_and_itself_what_it_costs(sandbox)
         if "text" in output
     ]
     assert sum("asked again with the course's own split_heads" in text for text in texts) == 2
+
+
+def test_a_fault_of_its_own_is_named_although_a_part_stops_first(sandbox):
+    not_copied = """def merge_heads(x):
+    return x.transpose(1, 2).view(x.shape[0], x.shape[2], -1)"""
+    takes_away = solution_sources("ch05_multi_head")["MultiHeadAttention"]
+    for old, new in (
+        ("scores = scores.masked_fill(~mask, -math.inf)", "pass"),
+        (
+            "weights = torch.softmax(scores, dim=-1)",
+            "weights = torch.softmax(scores, dim=-1) * (1 if mask is None else mask)",
+        ),
+    ):
+        assert old in takes_away
+        takes_away = takes_away.replace(old, new)
+    changes = {"merge_heads": not_copied, "MultiHeadAttention": takes_away}
+    _, notebook = graded("ch05_multi_head", changes)
+    said = [
+        case["message"]
+        for cell in notebook.metadata["autograder"]["cells"]
+        if cell["exercise"] == "MultiHeadAttention"
+        for case in cell["cases"]
+        if case["message"]
+    ]
+    told = "Also with the course's own merge_heads: What do the weights of a row sum to after"
+    assert any(each.startswith(told) for each in said)
+    assert not any("view" in each for each in said)
 
 
 def test_an_innocent_part_is_not_pointed_to(sandbox):
@@ -131,10 +159,10 @@ def test_an_unwritten_exercise_is_nobodys_answer(sandbox):
 def test_what_ran_in_either_process_is_told():
     before = {"score": 1, "cases": []}
     after = {"score": 2, "cases": [], "used": ["torch.softmax"]}
-    assert better(before, after, ["split_heads"])["used"] == ["torch.softmax"]
-    both = better({**before, "used": ["scipy.special.softmax"]}, after, ["split_heads"])
+    assert better(before, after, ["split_heads"], {})["used"] == ["torch.softmax"]
+    both = better({**before, "used": ["scipy.special.softmax"]}, after, ["split_heads"], {})
     assert both["used"] == ["torch.softmax", "scipy.special.softmax"]
-    assert "used" not in better(before, {"score": 2, "cases": []}, ["split_heads"])
+    assert "used" not in better(before, {"score": 2, "cases": []}, ["split_heads"], {})
 
 
 BY_ALIAS_AFTERWARDS = """def scaled_dot_product_attention(query, key, value):
