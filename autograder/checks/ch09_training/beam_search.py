@@ -235,6 +235,14 @@ stops_when_enough_ended = wrong(
 )
 
 
+wrong(
+    "twice as many as the beam is wide are enough",
+    """You stop when so many sentences have ended. Could one that is still alive end with a better
+    score? Which two things end this search?""",
+    enough=lambda finished, beam_size: len(finished) >= 2 * beam_size,
+)
+
+
 @wrong(
     "what has ended takes a place",
     """After a step in which a sentence ends, fewer live on than there is room for. How many

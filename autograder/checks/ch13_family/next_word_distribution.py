@@ -128,7 +128,8 @@ shown(
     top_k=None,
     top_p=0.5,
 )
-shown("all three at once", logits=apart(2, 8), temperature=1.5, top_k=5, top_p=0.7, weight=3)
+# At this temperature two words reach `top_p`, and without it three.
+shown("all three at once", logits=apart(2, 8), temperature=0.5, top_k=5, top_p=0.65, weight=3)
 shown("a negative temperature is refused", logits=apart(1, 4), temperature=-0.5)
 shown("a top_k of 0 is refused", logits=apart(1, 4), temperature=1.0, top_k=0)
 shown("a top_p of 0 is refused", logits=apart(1, 4), temperature=1.0, top_k=None, top_p=0.0)
