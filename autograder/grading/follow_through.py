@@ -66,9 +66,7 @@ def better(before, after, broken, hints):
     """
     pairs = zip(before["cases"], before.get("alone", before["cases"]), after["cases"], strict=True)
     cases = [
-        (old, new)
-        if new["passed"] or old["passed"]
-        else (told := also_without(alone, new, broken, hints), {**new, "message": told["message"]})
+        (old, new) if new["passed"] or old["passed"] else both_times(alone, new, broken, hints)
         for old, alone, new in pairs
     ]
     if after["score"] <= before["score"]:
@@ -81,15 +79,15 @@ def better(before, after, broken, hints):
     return {**before, **after, **told, "cases": cases, "followed": list(broken)}
 
 
-def also_without(alone, new, broken, hints):
-    """Return a case that fails both times, with the hint of the second asking where that knows
-    another one.
+def both_times(alone, new, broken, hints):
+    """Return a case that fails both times, as it counts without the second asking and with it; they
+    say the same.
     """
-    belief = new["misconception"]
-    if belief in (None, alone["misconception"]):
-        return alone
-    message = f"Also with the course's own {' and '.join(broken)}: {hints[belief]}"
-    return {**alone, "misconception": belief, "message": message}
+    belief, message = alone["misconception"], alone["message"]
+    if new["misconception"] not in (None, belief):
+        belief = new["misconception"]
+        message = f"Also with the course's own {' and '.join(broken)}: {hints[belief]}"
+    return tuple({**each, "misconception": belief, "message": message} for each in (alone, new))
 
 
 @cache

@@ -146,11 +146,7 @@ def precision_of(wanted, got):
     """Name the precision with which numbers that should be more precise agree, as a clause, or
     None.
     """
-    if not same_shape(wanted, got) or wanted.dtype != got.dtype:
-        return None
-    with np.errstate(invalid="ignore"):  # one infinity less another is nan, like nothing else
-        apart = np.abs(got - wanted).max(initial=0)
-    if wanted.dtype == np.float64 and 0 < apart <= FLOAT32_STEPS * largest(wanted):
+    if wanted.dtype == np.float64 and agree(wanted, got, FLOAT32_STEPS):
         return (
             "all numbers agree to the precision of float32, but not to that of float64: is a step"
             " done in float32, or is something small added?"
@@ -173,13 +169,19 @@ def digits_of(wanted, got):
     """Return to how many digits numbers agree that should agree to more; None if these are fewer
     than a step in float16 leaves.
     """
-    if not same_shape(wanted, got) or wanted.dtype != got.dtype or wanted.dtype.itemsize <= 2:
+    if wanted.dtype.itemsize <= 2 or not agree(wanted, got, FLOAT16_STEPS):
         return None
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(got - wanted).max(initial=0)
-    if not 0 < apart <= FLOAT16_STEPS * largest(wanted):
-        return None
-    return int(-np.log10(apart / largest(wanted)))
+    return int(-np.log10(np.abs(got - wanted).max() / largest(wanted)))
+
+
+def agree(wanted, got, steps):
+    """Return whether arrays of one dtype are as close as a lack of precision leaves them, and yet
+    not the same.
+    """
+    if not same_shape(wanted, got) or wanted.dtype != got.dtype:
+        return False
+    with np.errstate(invalid="ignore"):  # one infinity less another is nan, like nothing else
+        return bool(0 < np.abs(got - wanted).max(initial=0) <= steps * largest(wanted))
 
 
 def lack_of_precision(pairs):

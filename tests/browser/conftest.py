@@ -64,26 +64,22 @@ def build_book(folder):
     """Build the book into a folder; return the end of what was said if that failed, or nothing."""
     jupyter_book = Path(sys.executable).parent / "jupyter-book"
     options = ["--all", "-W", "--keep-going", "--path-output", folder]
-    built = subprocess.run(
+    with subprocess.Popen(
         [jupyter_book, "build", *options, "."],
         cwd=ROOT,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,  # whose share of the cores Linux sets against that of all workers
-        preexec_fn=take_a_core,
-    )
-    if not built.returncode:
+    ) as build:
+        # A larger one, where that is allowed: all workers wait for the book in the end.
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{build.pid}/autogroup").write_text("-8")
+        said, errors = build.communicate()
+    if not build.returncode:
         return ""
     failed = [path.read_text()[-2000:] for path in folder.glob("_build/html/reports/**/*.err.log")]
-    return "\n".join([*failed, built.stdout[-2000:], built.stderr[-4000:]])
-
-
-def take_a_core():
-    """Give this session a larger share of the cores, where that is allowed: all workers wait for the
-    book in the end, and it takes the work of one core.
-    """
-    with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text("-8")
+    return "\n".join([*failed, said[-2000:], errors[-4000:]])
 
 
 @pytest.fixture(scope="session")

@@ -350,6 +350,16 @@ wrong(
 
 
 wrong(
+    "the lowest number may be added to a score",
+    """What is the lowest number of float16, plus a score of -50? There is no room below it. Can you
+    put a number in the score's place instead of adding it?""",
+    weights_of=lambda scores, mask: (
+        (scores + ~mask * torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~mask, 0)
+    ),
+)
+
+
+wrong(
     "-1e9 is as good as -inf",
     """How far does float16 reach? Could an allowed score be lower than -1e9? And what does a
     softmax make of a row in which all scores are the same?""",

@@ -176,6 +176,20 @@ wrong(
 )
 
 
+def mean_of_squares(self, x):
+    mean = x.mean(-1, keepdim=True)
+    return x.square().mean(-1, keepdim=True) - mean.square(), mean
+
+
+wrong(
+    "the variance is the mean of the squares less the square of the mean",
+    """On paper your variance is right. But you subtract two large numbers that are almost the same:
+    how precise is what float32 leaves of them, and can it be below zero? What does the formula
+    square?""",
+    statistics=mean_of_squares,
+)
+
+
 wrong(
     "eps is added to the standard deviation",
     """With a tiny eps and a large variance you cannot see the difference; with a large eps you can.

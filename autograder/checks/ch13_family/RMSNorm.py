@@ -59,20 +59,20 @@ def too_small_to_square(rng, *shape):
 
 @drawn
 def norm_case(
-    rng, *shape, dtype=torch.float64, rows=wide, new=False, eps=None, weight_wide=False, **parts
+    rng, *shape, dtype=torch.float64, rows=wide, new=False, eps=None, wide_weight=False, **parts
 ):
     """Make the inputs of an RMSNorm on rows of a shape.
 
     Args:
         new: leave its weight at ones.
         eps: None for its default, a number, or two between which one is drawn.
-        weight_wide: give it a float32 weight, whatever the dtype of the rows.
+        wide_weight: give it a float32 weight, whatever the dtype of the rows.
     """
     constructor = shape[-1:]
     if eps is not None:
         constructor += (eps if isinstance(eps, float) else round(float(rng.uniform(*eps)), 3),)
     x = rows(rng, *shape).to(dtype)
-    of_weights = torch.float32 if weight_wide else dtype
+    of_weights = torch.float32 if wide_weight else dtype
     made = draw.module_case(rng, reference.RMSNorm, constructor, {"x": x}, of_weights, **parts)
     if new:
         made["weights"] = dict(reference.RMSNorm(shape[-1]).to(of_weights).state_dict())
@@ -157,7 +157,7 @@ hidden(
 )
 hidden(
     "bfloat16 rows under a float32 weight",
-    norm_case(2, 3, 4, dtype=torch.bfloat16, weight_wide=True),
+    norm_case(2, 3, 4, dtype=torch.bfloat16, wide_weight=True),
     weight=2,
 )
 hidden("train mode changes nothing", norm_case(3, 4, train=True))
