@@ -349,13 +349,16 @@ wrong(
 )
 
 
+def added(scores, mask):
+    lowest = torch.finfo(scores.dtype).min
+    return (scores + (~mask).to(scores.dtype) * lowest).softmax(-1) * mask
+
+
 wrong(
     "the lowest number may be added to a score",
     """What is the lowest number of float16, plus a score of -50? There is no room below it. Can you
     put a number in the score's place instead of adding it?""",
-    weights_of=lambda scores, mask: (
-        (scores + ~mask * torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~mask, 0)
-    ),
+    weights_of=added,
 )
 
 

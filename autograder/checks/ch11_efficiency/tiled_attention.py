@@ -310,8 +310,8 @@ wrong(
 
 wrong(
     "whatever comes first, a query sees something of it",
-    """In which order do you take the blocks? A query may see no key of those that come first. What
-    is your maximum then, and what is -inf - (-inf)?""",
+    """A query may see no key of the block that you are at. Follow one whose maximum is -inf there:
+    what is -inf - (-inf)?""",
     blocks=lambda key_len, block_size: reversed(range(0, key_len, block_size)),
 )
 
