@@ -38,13 +38,15 @@ def queries_keys_values(rng, *shape, dtype=np.float64):
     return {**drawn_first, "value": normal(rng, *batch, key_len, d_v, dtype=dtype)}
 
 
-def one_query_that_prefers_a_key(rng):
-    """One query and two keys of which it prefers one: where both have the same score, equal weights
-    for everybody are right.
+@drawn
+def one_query_that_prefers(rng, preferred):
+    """Draw one query and two keys of which it prefers one: where both have the same score, equal
+    weights for everybody are right.
     """
     while True:
         drawn = queries_keys_values(rng, 1, 2, 3, 2)
-        if abs(drawn["query"] @ (drawn["key"][0] - drawn["key"][1])).item() > 0.2:
+        scores = drawn["query"] @ drawn["key"].T
+        if scores[0, preferred] - scores[0, 1 - preferred] > 0.2:
             return drawn
 
 
@@ -92,7 +94,8 @@ checks = Checks(
 )
 shown, hidden, wrong, right = checks.words
 
-shown("one query, two keys", one_query_that_prefers_a_key)
+# Two weights are one number: of the same key, it might come up again.
+shown("one query, two keys", one_query_that_prefers(0), graded=one_query_that_prefers(1))
 shown("a sentence that attends to itself", queries_keys_values(4, 4, 3, 5), weight=3)
 shown("more keys than queries", queries_keys_values(2, 5, 3, 4))
 shown("values longer than keys", queries_keys_values(3, 3, 2, 6))
