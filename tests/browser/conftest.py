@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from filelock import FileLock
 
 from autograder.course import ROOT
@@ -92,6 +93,42 @@ def built_book(book_folder):
     server.shutdown()
 
 
+@pytest.fixture(scope="session")
+def bare_book(built_book):
+    """The URL of the same book without its text, for tests that look at pictures and explorers
+    alone: a page takes a quarter of the time to load.
+    """
+    return built_book.replace("/course/", "/bare/")
+
+
+@functools.cache
+def bare(path):
+    """Return a built page whose article holds its headings, pictures and explorers alone, and which
+    draws no formulas.
+    """
+    page = BeautifulSoup(Path(path).read_bytes(), "lxml")
+    article = page.select_one("article")
+    boxes = article.select(".explorer, figure")
+    kept = {id(each) for box in boxes for each in (box, *box.parents, *box.descendants)}
+    kept |= {id(each) for each in article.select("section, h1, h2, h3, link, script")}
+    for each in article.find_all(True):
+        if not each.decomposed and id(each) not in kept:
+            each.decompose()
+    for script in page.select("script[src*=mathjax]"):
+        script.decompose()
+    return page.encode()
+
+
+@pytest.fixture(scope="session")
+def without_scripts(chromium):
+    """A page in which no script runs, for tests that read what the book says: one for all, which
+    draws no formulas.
+    """
+    page = chromium.new_page(java_script_enabled=False)
+    yield page
+    page.close()
+
+
 def policy():
     """Return the Content-Security-Policy that README.md gives to those who publish the book."""
     (line,) = re.findall(
@@ -101,14 +138,27 @@ def policy():
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder below /course/ under the documented policy, without a log."""
+    """Serves a folder below /course/ under the documented policy, and bare pages below /bare/,
+    without a log.
+    """
+
+    def do_GET(self):
+        if not self.path.startswith("/bare/") or not self.path.endswith(".html"):
+            super().do_GET()
+            return
+        page = bare(self.translate_path(self.path))
+        self.send_response(http.HTTPStatus.OK)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
 
     def end_headers(self):
         self.send_header("Content-Security-Policy", policy())
         super().end_headers()
 
     def translate_path(self, path):
-        return super().translate_path(path.removeprefix("/course"))
+        return super().translate_path(path.removeprefix("/course").removeprefix("/bare"))
 
     def log_message(self, *arguments):
         pass

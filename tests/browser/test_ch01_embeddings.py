@@ -14,8 +14,8 @@ SENTENCE = "cats like other cats"
 
 
 @pytest.fixture
-def explorer(page, built_book):
-    page.goto(f"{built_book}book/ch01_embeddings.html")
+def explorer(page, bare_book):
+    page.goto(f"{bare_book}book/ch01_embeddings.html")
     box = page.locator(".explorer[data-explorer=lookup]")
     box.scroll_into_view_if_needed()
     return box
@@ -154,8 +154,8 @@ def test_on_a_phone_the_path_leads_around_the_numbers(page, explorer):
 
 
 @pytest.fixture
-def neighbours(page, built_book):
-    page.goto(f"{built_book}book/ch01_embeddings.html")
+def neighbours(page, bare_book):
+    page.goto(f"{bare_book}book/ch01_embeddings.html")
     box = page.locator(".explorer[data-explorer=neighbours]")
     box.scroll_into_view_if_needed()
     return box

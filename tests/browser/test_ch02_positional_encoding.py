@@ -7,8 +7,8 @@ from solutions.ch02_positional_encoding import offset_matrix, sinusoidal_encodin
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch02_positional_encoding.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch02_positional_encoding.html")
     page.locator(".positions-clock").first.wait_for()
     return page
 

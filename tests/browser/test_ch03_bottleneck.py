@@ -14,8 +14,8 @@ BUDGET = "Steps of training"
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch03_bottleneck.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch03_bottleneck.html")
     page.locator(".copying-cell").first.wait_for()
     return page
 
@@ -236,8 +236,8 @@ def test_no_word_leaves_its_picture(chapter, width):
 
 
 @pytest.fixture
-def bend(page, built_book):
-    page.goto(built_book + "book/ch03_bottleneck.html")
+def bend(page, bare_book):
+    page.goto(bare_book + "book/ch03_bottleneck.html")
     page.locator(".bend-mark").first.wait_for()
     return page
 

@@ -13,8 +13,8 @@ from solutions.ch04_attention import scaled_dot_product_attention, softmax
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch04_attention.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch04_attention.html")
     page.locator(".attention-table").wait_for()
     return page
 

@@ -11,8 +11,8 @@ from book.experiments.four_questions import QUESTIONS, Reader, base, ids_of, mix
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch05_multi_head.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch05_multi_head.html")
     page.locator(".heads-maps td").first.wait_for()
     return page
 

@@ -8,8 +8,8 @@ from solutions.ch06_masking import causal_mask, masked_attention
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch06_masking.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch06_masking.html")
     page.locator(".masking-gradients").wait_for()
     return page
 

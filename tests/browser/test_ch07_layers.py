@@ -13,8 +13,8 @@ from solutions.ch07_layers import LayerNorm
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch07_layers.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch07_layers.html")
     page.locator(".depth-dot").first.wait_for()
     return page
 

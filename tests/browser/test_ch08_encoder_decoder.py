@@ -19,8 +19,8 @@ DECODE = """([packed, ids, hidden]) =>
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch08_encoder_decoder.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch08_encoder_decoder.html")
     page.locator(".decoding-best").wait_for()
     return page
 

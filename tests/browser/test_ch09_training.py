@@ -13,8 +13,8 @@ MOVED = ("how-good-is-it", "keep-several-beginnings", "longer-runs", "ch09-long-
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch09_training.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch09_training.html")
     page.locator(".training-dot").wait_for()
     return page
 
@@ -121,16 +121,19 @@ def test_the_keyboard_goes_back_and_forth(chapter):
     assert heights[0] < heights[1]  # the loss has fallen, and SVG counts downwards
 
 
-def test_the_page_ends_with_the_promise(chapter):
-    last = chapter.locator(".cell_output").last
+def test_the_page_ends_with_the_promise(without_scripts, built_book):
+    without_scripts.goto(built_book + "book/ch09_training.html")
+    last = without_scripts.locator(".cell_output").last
     assert last.inner_text().strip() == "il tuo gatto è un gatto adorabile"
 
 
 @pytest.mark.parametrize("anchor", MOVED)
-def test_a_link_to_what_has_moved_leads_to_where_the_page_says_so(chapter, anchor):
-    chapter.goto(f"{chapter.url.partition('#')[0]}#{anchor}")
-    onward = chapter.locator("article a[href$='ch09_translating.html']").last
-    below = chapter.evaluate(
+def test_a_link_to_what_has_moved_leads_to_where_the_page_says_so(
+    without_scripts, built_book, anchor
+):
+    without_scripts.goto(f"{built_book}book/ch09_training.html#{anchor}")
+    onward = without_scripts.locator("article a[href$='ch09_translating.html']").last
+    below = without_scripts.evaluate(
         "([id, link]) => document.getElementById(id).getBoundingClientRect().top"
         " - link.getBoundingClientRect().top",
         [anchor, onward.element_handle()],

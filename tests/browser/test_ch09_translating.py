@@ -11,8 +11,8 @@ from solutions.ch09_training import beam_search, beam_step
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch09_translating.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch09_translating.html")
     page.locator(".beam-box").first.wait_for()
     return page
 

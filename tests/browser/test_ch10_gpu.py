@@ -12,8 +12,8 @@ LAUNCH = measurements.load("gpu")["claims"]["a launch, µs"] / 1e6
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch10_gpu.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch10_gpu.html")
     page.locator(".roof .explorer-verdict").wait_for()
     return page
 

@@ -15,8 +15,8 @@ PRECISIONS = ("float32", "tf32", "bfloat16")
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch10_memory.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch10_memory.html")
     page.locator(".budget .explorer-verdict").wait_for()
     return page
 

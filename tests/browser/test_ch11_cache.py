@@ -24,8 +24,8 @@ NOTE_ROWS = """() => {
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch11_efficiency.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch11_efficiency.html")
     page.locator(".cache-table").wait_for()
     return page
 

@@ -14,8 +14,8 @@ LENGTHS = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch11_efficiency.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch11_efficiency.html")
     page.locator(".cards .explorer-sizes").wait_for()
     return page
 

@@ -13,8 +13,8 @@ from solutions.ch11_efficiency import tiled_attention
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch11_efficiency.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch11_efficiency.html")
     page.locator(".tiles-scores").wait_for()
     return page
 

@@ -10,9 +10,9 @@ from book.experiments import measurements
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch12_interpretation.html")
-    return page
+def chapter(without_scripts, built_book):
+    without_scripts.goto(built_book + "book/ch12_interpretation.html")
+    return without_scripts
 
 
 def runs(name, **wanted):

@@ -14,14 +14,20 @@ from book.experiments.after_2017 import lora
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch13_family.html")
-    return page
+def chapter(without_scripts, built_book):
+    without_scripts.goto(built_book + "book/ch13_family.html")
+    return without_scripts
 
 
 @pytest.fixture
-def since(page, built_book):
-    page.goto(built_book + "book/ch13_since_2017.html")
+def since(without_scripts, built_book):
+    without_scripts.goto(built_book + "book/ch13_since_2017.html")
+    return without_scripts
+
+
+@pytest.fixture
+def ranks(page, bare_book):
+    page.goto(bare_book + "book/ch13_since_2017.html")
     return page
 
 
@@ -76,9 +82,10 @@ def test_what_the_prompt_teaches_is_the_record(chapter):
     assert f"with 12,800 they find {longest} % of all that was shown" in text(chapter)
 
 
-def test_two_heads_look_at_one_place_each(chapter):
-    chapter.get_by_text("Show how much of its attention each head").click()
-    lines = [line for line in output(chapter, "head 4:") if line.startswith("head")]
+def test_two_heads_look_at_one_place_each(page, built_book):
+    page.goto(built_book + "book/ch13_family.html")
+    page.get_by_text("Show how much of its attention each head").click()
+    lines = [line for line in output(page, "head 4:") if line.startswith("head")]
     shares = [[int(share.rstrip("%")) for share in line.split()[2:]] for line in lines]
     assert len(shares) == 4 and shares[3][0] > 95 and shares[2][1] > 90
     assert max(shares[0] + shares[1]) < 20
@@ -164,12 +171,12 @@ def test_a_preference_that_is_not_learned_yet_costs_a_bit(since):
     assert first == pytest.approx(0.693) and first > others[0] > others[1]
 
 
-def test_the_exercises_come_in_the_notebooks_order(page, built_book):
+def test_the_exercises_come_in_the_notebooks_order(without_scripts, built_book):
     source = (ROOT / "solutions" / "ch13_family.py").read_text(encoding="utf-8")
     names, found = re.findall(r'^# %% exercise="(\w+)"', source, re.MULTILINE), []
     for stem in pages_of("ch13_family"):
-        page.goto(f"{built_book}book/{stem}.html")
-        found += re.findall(r"Exercise \d+: (\w+)\.", text(page))
+        without_scripts.goto(f"{built_book}book/{stem}.html")
+        found += re.findall(r"Exercise \d+: (\w+)\.", text(without_scripts))
     assert found == names
 
 
@@ -229,21 +236,21 @@ def at_rank(page, rank):
 
 
 @pytest.mark.parametrize("rank", [0, 1, 5, 32])
-def test_a_change_is_cut_to_a_rank_as_numpy_cuts_it(since, rank):
-    state = json.loads(since.locator("[data-explorer=rank]").get_attribute("data-state"))
+def test_a_change_is_cut_to_a_rank_as_numpy_cuts_it(ranks, rank):
+    state = json.loads(ranks.locator("[data-explorer=rank]").get_attribute("data-state"))
     whole = np.array(state["whole"])
     left, sizes, right = np.linalg.svd(whole)
     cut = left[:, :rank] * sizes[:rank] @ right[:rank]
-    found = at_rank(since, rank)
+    found = at_rank(ranks, rank)
     assert np.allclose(found["product"], cut, atol=1e-3)
     assert found["kept"] == pytest.approx((cut**2).sum() / (whole**2).sum(), abs=5e-3)
     assert found["numbers"] == rank * 2 * len(whole)
 
 
-def test_the_explorer_of_ranks_says_what_was_measured(since):
+def test_the_explorer_of_ranks_says_what_was_measured(ranks):
     cut = [run["test"] for run in runs("low_rank", steps=200, rate=0.001)]
-    slider = since.locator(".rank input[type=range]")
-    verdict = since.locator(".rank .explorer-verdict")
+    slider = ranks.locator(".rank input[type=range]")
+    verdict = ranks.locator(".rank .explorer-verdict")
     for _ in range(6):
         slider.press("ArrowRight")
     learned = lora.at_the_best_rate(runs("lora"), "LoRA of rank 8")

@@ -71,10 +71,10 @@ def test_every_explorer_is_looked_at():
 
 
 @pytest.fixture
-def explorer(page, built_book, name):
+def explorer(page, bare_book, name):
     """The explorer of a test's `name`, alive in its page."""
     ask_for_a_sentence(page)
-    page.goto(f"{built_book}book/{PAGES[name]}.html")
+    page.goto(f"{bare_book}book/{PAGES[name]}.html")
     box = page.locator(f".explorer[data-explorer={name}]")
     box.locator(".explorer-root").wait_for()
     return box

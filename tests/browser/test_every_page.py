@@ -110,14 +110,6 @@ def test_a_page_is_whole_light_and_accessible(built_book, page, answers, name, w
     assert violations(page, {"rules": {"color-contrast": {"enabled": False}}}) == []
 
 
-@pytest.fixture(scope="module")
-def without_scripts(chromium):
-    """A page in which no script runs, one for all tests here."""
-    page = chromium.new_page(java_script_enabled=False)
-    yield page
-    page.close()
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_the_text_is_there_before_any_script_runs(built_book, without_scripts, name):
     page = without_scripts

@@ -23,8 +23,8 @@ SENTENCES = [("the cat is tired", 1), ("why do the dogs follow him ?", 5), ("she
 
 
 @pytest.fixture
-def chapter(page, built_book):
-    page.goto(built_book + "book/ch13_family.html")
+def chapter(page, bare_book):
+    page.goto(bare_book + "book/ch13_family.html")
     page.locator(".gap-table tbody tr").first.wait_for()
     return page
 

@@ -35,8 +35,8 @@ SEEN = """(pictures) => pictures.map((picture) => {
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_pictures_can_be_read(built_book, page, name):
-    page.goto(f"{built_book}{name}.html")
+def test_pictures_can_be_read(bare_book, page, name):
+    page.goto(f"{bare_book}{name}.html")
     for width, theme in ((1280, "light"), (390, "dark")):
         page.set_viewport_size({"width": width, "height": 844})
         page.emulate_media(color_scheme=theme)
@@ -52,10 +52,10 @@ def test_pictures_can_be_read(built_book, page, name):
 
 
 @pytest.fixture
-def player(page, built_book):
+def player(page, bare_book):
     """The buttons below chapter 4's example, with a clock that the test moves."""
     page.clock.install(time=0)
-    page.goto(f"{built_book}book/ch04_attention.html")
+    page.goto(f"{bare_book}book/ch04_attention.html")
     page.clock.pause_at(3_600_000)  # it would go on while a busy machine takes seconds for a key
     yield page.locator(".flow-player")
     page.clock.resume()  # the tab is shared
@@ -90,10 +90,10 @@ def test_a_picture_plays_steps_and_stops(page, player):
     assert page.errors_seen == []
 
 
-def test_nothing_plays_by_itself_for_a_reader_who_wants_no_motion(page, built_book):
+def test_nothing_plays_by_itself_for_a_reader_who_wants_no_motion(page, bare_book):
     page.emulate_media(reduced_motion="reduce")
     page.clock.install()
-    page.goto(f"{built_book}book/ch04_attention.html")
+    page.goto(f"{bare_book}book/ch04_attention.html")
     page.get_by_role("button", name="From the start").click()
     page.clock.run_for(10_000)
     assert hidden(page) == ["2", "3"]
