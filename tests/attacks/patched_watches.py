@@ -3,7 +3,7 @@ and methods of their classes.
 """
 
 STEM = "ch11_efficiency"
-EARNS = {"tiled_attention": 0.98}  # as a table of all scores does
+EARNS = {"tiled_attention": 1.02}  # as a table of all scores does
 
 # %%
 import contextlib
