@@ -105,7 +105,14 @@ def act(explorer):
         slider.press("End")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # those that need Italian words together, because one draw of the corpus serves them all
+        pytest.param(name, marks=pytest.mark.xdist_group("italian") if name in WITH_ITALIAN else ())
+        for name in PAGES
+    ],
+)
 def test_an_explorer_is_silent_until_touched_and_nothing_of_it_is_cut_off(page, explorer, name):
     page.wait_for_timeout(REST)
     assert all(not region.text_content() for region in explorer.locator(LIVE).all())
