@@ -70,7 +70,7 @@ shown(
     probe=extremes,
     weight=2,
 )
-shown("in eval mode none are", two_units_awake(0.4, False), probe=extremes)
+shown("in eval mode none are", two_units_awake(0.4, False), probe=extremes, weight=2)
 shown("float32 in, float32 out", network_case(2, 3, d_ff=4, dtype=torch.float32))
 shown("bfloat16 in, bfloat16 out", network_case(2, 3, d_ff=4, dtype=torch.bfloat16))
 shown("x stays as it was", network_case(2, 3, d_ff=4), probe=arguments_after)
@@ -89,7 +89,7 @@ hidden("without one, in train mode", network_case(3, 3, 4, d_ff=9, train=True))
 hidden(
     "most features in between are dropped", two_units_awake(0.6, True, 3), probe=extremes, weight=2
 )
-hidden("none are in eval mode", two_units_awake(0.5, False, 3), probe=extremes)
+hidden("none are in eval mode", two_units_awake(0.5, False, 3), probe=extremes, weight=2)
 hidden("a batch in float32", network_case(2, 3, 4, d_ff=6, dtype=torch.float32))
 hidden("float16 in, float16 out", network_case(2, 4, d_ff=6, dtype=torch.float16))
 hidden("a batch in bfloat16", network_case(2, 3, 4, d_ff=6, dtype=torch.bfloat16))
