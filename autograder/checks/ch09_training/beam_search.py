@@ -211,6 +211,24 @@ def side_by_side(step_log_probs, live):
     return [max(each for each in found if each[1][:-1] == ids) for ids, _ in live]
 
 
+def best_of_each(found, eos_id, beam_size, finished):
+    """Look at no more words after a hypothesis than the beam is wide."""
+    followers = {}
+    for total, ids in found:
+        followers.setdefault(tuple(ids[:-1]), []).append((total, ids))
+    few = sorted((each for best in followers.values() for each in best[:beam_size]), reverse=True)
+    return sorted_out(few[: looked_at(beam_size)], eos_id, beam_size)
+
+
+wrong(
+    "each hypothesis has as many followers as the beam is wide",
+    """You look at only a few of the words after each hypothesis. How many of the best extensions
+    may one and the same hypothesis have?""",
+    taken=lambda beam_size, vocab_size: 10**9,
+    share=best_of_each,
+)
+
+
 copies = wrong(
     "the beam starts with copies",
     """Your hypotheses are all the same. How many different beginnings are there before the first

@@ -279,6 +279,14 @@ wrong(
 
 
 wrong(
+    "a little more than a probability has a logarithm",
+    """However wrong a model is, a word of it costs no more than a bound. What do you add before the
+    logarithm, and which function of PyTorch needs no such help?""",
+    log_probs=lambda logits: (logits.softmax(-1) + 1e-12).log(),
+)
+
+
+wrong(
     "exponentials stay small",
     """How large may a number be before its exponential overflows? Which function of PyTorch takes
     care of that?""",

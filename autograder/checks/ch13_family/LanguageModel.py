@@ -154,6 +154,10 @@ shown(
     "with dropout=1 in train mode nothing of the words is left",
     model_case(sizes=(4, 1, 0, 2), dropout=1.0, train=True),
 )
+shown(
+    "and the layers add nothing",
+    model_case(sizes=(4, 2, 2, 3), dropout=1.0, train=True),
+)
 shown("gradients", model_case((3,), sizes=(4, 1, 1, 2)), probe=gradients, weight=2)
 shown(
     "the output layer has no numbers of its own",
@@ -194,7 +198,7 @@ hidden("as many words as positions are not", model_case((5, 5), max_len=5))
 hidden("eval mode, dropout=1, bidirectional", model_case(dropout=1.0, causal=False))
 hidden(
     "with dropout=1 in train mode layers add nothing either",
-    model_case(sizes=(4, 2, 2, 3), dropout=1.0, train=True),
+    model_case((5, 5), sizes=(6, 3, 3, 4), dropout=1.0, train=True),
 )
 hidden(
     "half of the sum is dropped",

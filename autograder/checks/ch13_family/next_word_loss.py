@@ -327,6 +327,14 @@ wrong(
 
 
 wrong(
+    "a little more than a probability has a logarithm",
+    """However wrong a model is, a word costs it no more than a bound. What do you add before the
+    logarithm, and which function of PyTorch needs no such help?""",
+    log_probs=lambda logits: (logits.softmax(-1) + 1e-12).log(),
+)
+
+
+wrong(
     "a loss has two as its base",
     "Every loss is 1.44 times too large. Which base does the logarithm have?",
     then=lambda loss: loss / 0.6931471805599453,
