@@ -1,9 +1,11 @@
 """The two lists of packages: complete, and with nothing in them that nothing needs."""
 
+import importlib.util
 import re
 import subprocess
 import sys
 import tomllib
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import distribution, version
 
 import pytest
@@ -71,6 +73,28 @@ def test_what_the_tests_need_beyond_is_complete_and_no_more():
     tests = names(pins("requirements-tests.txt"))
     assert course & tests == set()
     assert closure(pins("requirements-tests.txt", transitive=False)) - course == tests
+
+
+def test_where_pytorch_for_processors_is_not_to_be_had_any_build_is_taken(monkeypatch):
+    """As from a mirror of PyPI alone, on a machine without a GPU."""
+    loader = SourceFileLoader("install", str(ROOT / ".ci" / "install"))
+    install = importlib.util.module_from_spec(importlib.util.spec_from_loader("install", loader))
+    loader.exec_module(install)
+    asked = []
+
+    def installed(lists, gpu, reachable):
+        asked.append(lists)
+        return "--constraint" not in lists
+
+    monkeypatch.setattr(install, "has_gpu", lambda: False)
+    monkeypatch.setattr(install, "can_reach", lambda address: False)
+    monkeypatch.setattr(install, "installed", installed)
+    install.main(["requirements.txt"])
+    assert len(asked) == 2 and asked[1] == ["--requirement", "requirements.txt"]
+    monkeypatch.setattr(install, "can_reach", lambda address: True)
+    with pytest.raises(SystemExit):  # what failed there was something else
+        install.main(["requirements.txt"])
+    assert len(asked) == 3
 
 
 def test_what_reads_a_notebook_compiles_no_grammar_first():
