@@ -59,7 +59,7 @@ class Stopper:
     def __init__(self, seconds, block):
         self.seconds, self.block = seconds, block
         self.is_over = self.has_imported = self.has_raised = False
-        # Where a loop jumps back, Python 3.12 may take what is raised for a part of the `try` above,
+        # Python 3.12 may take what is raised where a loop jumps back for a part of the `try` above,
         # again and again. So now and then nothing is raised, and the next place has its turn.
         self.chance = Random().random
         # Each step raises the signal anew. After a call Python would hear it at once, while this
