@@ -280,8 +280,8 @@ wrong(
 
 wrong(
     "a little more than a probability has a logarithm",
-    """However wrong a model is, a word of it costs no more than a bound. What do you add before the
-    logarithm, and which function of PyTorch needs no such help?""",
+    """However wrong a model is, your loss stops growing at some point. What do you add before you
+    take the logarithm, and which function of PyTorch needs no such help?""",
     log_probs=lambda logits: (logits.softmax(-1) + 1e-12).log(),
 )
 

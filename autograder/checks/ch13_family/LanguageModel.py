@@ -155,7 +155,7 @@ shown(
     model_case(sizes=(4, 1, 0, 2), dropout=1.0, train=True),
 )
 shown(
-    "and the layers add nothing",
+    "with dropout=1 in train mode layers add nothing either",
     model_case(sizes=(4, 2, 2, 3), dropout=1.0, train=True),
 )
 shown("gradients", model_case((3,), sizes=(4, 1, 1, 2)), probe=gradients, weight=2)
@@ -197,7 +197,7 @@ hidden("one word too many is refused", model_case((4, 3), max_len=3))
 hidden("as many words as positions are not", model_case((5, 5), max_len=5))
 hidden("eval mode, dropout=1, bidirectional", model_case(dropout=1.0, causal=False))
 hidden(
-    "with dropout=1 in train mode layers add nothing either",
+    "with dropout=1 in train mode more layers add nothing",
     model_case((5, 5), sizes=(6, 3, 3, 4), dropout=1.0, train=True),
 )
 hidden(
